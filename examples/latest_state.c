@@ -28,11 +28,12 @@
 
 extern char **environ;
 
-/* Every failing call leaves a sentence behind that says why. */
+/* A call that fails (status < 0) leaves a sentence that says why. */
 static void check(ww_status status)
 {
 	if (status < 0)
-		fprintf(stderr, "%s: %s\n", ww_status_name(status), ww_error_last()->message);
+		fprintf(stderr, "%s: %s\n", ww_status_name(status),
+			status < 0 ? ww_error_last()->message : ww_status_text(status));
 	else if (status != WW_OK)
 		fprintf(stderr, "%s: %s\n", ww_status_name(status), ww_status_text(status));
 	if (status != WW_OK)

@@ -18,7 +18,8 @@
 static void check(ww_status status)
 {
 	if (status != WW_OK) {
-		fprintf(stderr, "%s: %s\n", ww_status_name(status), ww_error_last()->message);
+		fprintf(stderr, "%s: %s\n", ww_status_name(status),
+			status < 0 ? ww_error_last()->message : ww_status_text(status));
 		exit(1);
 	}
 }

@@ -130,7 +130,9 @@ struct ww_error {
 /**
  * ww_error_last() - the error record of the calling thread
  *
- * Only a failing call changes it, so read it right after the failure.
+ * Only a failing call changes it, so read it right after the failure. After a positive status, such
+ * as WW_TIMED_OUT, it is still that of an earlier failure, unless the call's text says that the
+ * record names something; ww_status_text() tells what such a status means.
  *
  * Return: never NULL; owned by the thread, valid until it ends, overwritten by its next failure.
  */

@@ -175,7 +175,8 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * @struct_size:  sizeof(struct ww_submit_params)
  * @lane:         0 to WW_SERVICE_LANES_MAX - 1: calls of one lane run in their order
  * @deadline_ns:  time from now: the call is not started later, and a running function can check
- *                whether the time has passed; 0: none
+ *                whether the time has passed; 0: none. The server checks it, when the calls before
+ *                this one in its lane have ended: so it does not limit how long the caller waits
  * @depends_on:   number of one of this client's last 1,023 calls (ww_ticket_info.number): if that
  *                call fails, is cancelled or is too late, this call ends with
  *                WW_ERR_DEPENDENCY_FAILED. 0: no dependency

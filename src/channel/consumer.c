@@ -359,7 +359,7 @@ static const char *reason_of_eviction(uint32_t reason)
 	case WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST:
 		return "the channel's owner, or root, asked for that; to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_TIME:
-		return "that is longer than evict_after_ns; to go on, get the channel again";
+		return "that is longer than the producer allows (evict_after); to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT:
 		return "this user has more consumers than the channel allows (consumers_per_uid_max)";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD:

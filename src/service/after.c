@@ -219,7 +219,7 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 	ww_list_for_each (link, &service->active) {
 		struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
+		if (!peer->waiting_after || !ww_service_peer_may_start(peer))
 			continue;
 		pthread_mutex_lock(&service->lock);
 		peer_look(service, peer, began_ns);

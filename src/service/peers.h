@@ -136,6 +136,13 @@ static inline bool ww_service_arguments_are_inside(const struct ww_layout_servic
 		(!request->after || request->arguments_bytes >= WW_TOKEN_BYTES);
 }
 
+/* Whether calls of it may be started. The broker says first that its timelines are lost. */
+static inline bool ww_service_peer_may_start(const struct ww_service_peer *peer)
+{
+	return !peer->is_refused && !peer->is_gone &&
+		!(peer->page && __atomic_load_n(&peer->page->header->lost, __ATOMIC_ACQUIRE));
+}
+
 static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
 {
 	return ww_container(link, struct ww_service_peer, link);

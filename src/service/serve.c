@@ -292,7 +292,7 @@ static struct ww_call *find_call(struct ww_service *service)
 			struct ww_service_peer *peer = ww_service_active_of(service->turn);
 
 			ww_service_peer_absorb(service, peer);
-			if (!peer->ready || peer->is_refused || peer->is_gone)
+			if (!peer->ready || !ww_service_peer_may_start(peer))
 				continue;
 			pthread_mutex_lock(&service->lock);
 			call = peer_start(service, peer);
@@ -370,8 +370,8 @@ static bool has_queued(const struct ww_service *service)
 	ww_list_for_each (link, &service->active) {
 		const struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if ((peer->ready || peer->waiting || peer->waiting_after) && !peer->is_refused &&
-			!peer->is_gone)
+		if ((peer->ready || peer->waiting || peer->waiting_after) &&
+			ww_service_peer_may_start(peer))
 			return true;
 	}
 	return false;
@@ -411,7 +411,7 @@ enum ww_await_look ww_service_look(struct ww_service *service)
 	ww_list_for_each (link, &service->active) {
 		const struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if (peer->ready && !peer->is_refused && !peer->is_gone)
+		if (peer->ready && ww_service_peer_may_start(peer))
 			return WW_AWAIT_DONE;
 	}
 	if (is_drained(service) || service->is_faulty ||

@@ -104,9 +104,9 @@ static int find_view(enum top_view *out_view)
 			return 0;
 		}
 	}
-	return settings.view
-		? refuse("there is no view '%s'; see warpway top --help", settings.view)
-		: 0;
+	return settings.view ? refuse("there is no view '%s'; `warpway top --help` names the views",
+				       settings.view)
+			     : 0;
 }
 
 static int run(void)

@@ -28,7 +28,7 @@ static const char help[] =
 	"Usage: warpway channel evict [OPTION...] NAME CONSUMER\n\n"
 	"Ends the subscription of a consumer of the channel NAME, such as one for which the producer\n"
 	"waits. CONSUMER is its number, pid or program, as `warpway channel stat NAME` shows them; a\n"
-	"number below 32 is the consumer's own. The consumer's next call says that it was evicted. The\n"
+	"number below 32 is that of a consumer. The consumer's next call says that it was evicted. The\n"
 	"channel's owner and root may do this. The producer's program does it, in its next call that\n"
 	"acquires or publishes a frame, and at once if it waits for a slot.\n\n"
 	"  --wait SECONDS    how long the producer has, or `forever` (default 10)\n"
@@ -69,7 +69,17 @@ static int fail_to_find(const struct request *request, uint32_t count)
 		count, name, request->words[1], name);
 }
 
-/* Evicted ones do not count. */
+static int fail_evicted(const struct request *request,
+	const struct ww_channel_consumer_info *consumer)
+{
+	char program[WW_PROGRAM_BYTES];
+
+	format_safe(consumer->program, program, sizeof(program));
+	return complain("consumer %u of %s, process %u (%s), was evicted already%s",
+		consumer->number, request->words[0], consumer->pid, program,
+		consumer->held ? "; it holds frames until it releases them or ends" : "");
+}
+
 static int find_consumer(const struct request *request, ww_channel *channel,
 	struct ww_channel_consumer_info *out_consumer)
 {
@@ -79,15 +89,16 @@ static int find_consumer(const struct request *request, ww_channel *channel,
 
 	for (uint32_t i = 0; status == WW_OK; i++) {
 		status = ww_channel_consumer_info_get(channel, i, &consumer);
-		if (status != WW_OK || consumer.is_evicted ||
-			!is_meant(&consumer, request->words[1]))
+		if (status != WW_OK || !is_meant(&consumer, request->words[1]))
 			continue;
 		*out_consumer = consumer;
 		count++;
 	}
 	if (status != WW_END)
 		return broker_fail(status, "cannot look at %s", request->words[0]);
-	return count == 1 ? 0 : fail_to_find(request, count);
+	if (count != 1)
+		return fail_to_find(request, count);
+	return out_consumer->is_evicted ? fail_evicted(request, out_consumer) : 0;
 }
 
 /* --- asking, and waiting --- */

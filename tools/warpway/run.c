@@ -100,7 +100,9 @@ int verb_run(int argc, char *argv[])
 		return EXIT_NOT_STARTED;
 	}
 	if (!mpi)
-		return refuse("what for? say --mpi; see `warpway run --help`");
+		return refuse(
+			"say --mpi, to start PROGRAM so that its MPI calls take device pointers; see "
+			"`warpway run --help`");
 	code = take_mpi(mpi, argv[i], &abi);
 	if (code == 0)
 		code = preload(abi);

@@ -567,6 +567,7 @@ static PyMethodDef methods[] = {
 		"Raises\n------\n"
 		"Timeout\n    No slot was free; the message names the consumer that was waited for.\n"
 		"WrongState\n    This producer holds as many frames as it may.\n"
+		"Evicted\n    Evicted consumers have not released the slots that are left.\n"
 		"AccessDenied\n    This is a consumer.\n"
 		"BufferError\n    Views of an earlier frame of this slot still exist."},
 	{"acquire_async", KEYWORDS(channel_acquire_async), METH_VARARGS | METH_KEYWORDS,
@@ -598,6 +599,7 @@ static PyMethodDef methods[] = {
 		"    The producer has ended, and all frames that were complete were received; or, once, a\n"
 		"    frame that was released before it was complete never was.\n"
 		"Timeout\n    `timeout` seconds passed first.\n"
+		"Evicted\n    The producer has evicted this consumer.\n"
 		"WrongState\n"
 		"    This consumer holds `held_max` frames. A frame is held until it was released and no view\n"
 		"    of it exists.\n"

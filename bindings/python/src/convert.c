@@ -89,7 +89,7 @@ int convert_bytes(PyObject *value, void *out_bytes)
 	bytes = PyLong_AsUnsignedLongLong(number);
 	Py_DECREF(number);
 	if (bytes == (unsigned long long)-1 && PyErr_Occurred()) {
-		PyErr_Format(PyExc_ValueError, "a number of bytes is 0 to 2**64 - 1, not %R",
+		PyErr_Format(PyExc_ValueError, "expected a number from 0 to 2**64 - 1, not %R",
 			value);
 		return 0;
 	}

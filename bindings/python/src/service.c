@@ -109,6 +109,12 @@ static int convert_count(PyObject *value, void *out_count)
 	return 1;
 }
 
+/* 0 is none here, which is the library's default. */
+static int convert_after_streams(PyObject *value, void *out_count)
+{
+	return PyLong_Check(value) && !PyObject_IsTrue(value) ? 1 : convert_count(value, out_count);
+}
+
 static bool set_version(struct ww_service_params *params, const char *text)
 {
 	if (strlen(text) >= sizeof(params->version)) {
@@ -141,8 +147,8 @@ static PyObject *service_new(PyTypeObject *type, PyObject *arguments, PyObject *
 		    convert_count, &params->arguments_bytes, convert_count, &params->results_bytes,
 		    convert_count, &params->streams, convert_bytes, &params->memory_bytes_max,
 		    &has_data, &has_alloc, convert_bytes, &params->alloc_bytes_max, convert_timeout,
-		    &params->keep_ns, convert_count, &params->after_streams, &is_replacing, &where,
-		    &cancel) ||
+		    &params->keep_ns, convert_after_streams, &params->after_streams, &is_replacing,
+		    &where, &cancel) ||
 		!set_version(params, version))
 		return NULL;
 	params->flags = is_replacing ? WW_PUT_REPLACE : 0;

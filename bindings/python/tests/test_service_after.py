@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that start after a value of a timeline."""
+import time
+
 import pytest
 
 import warpway
+from children import LIMIT_S
 from test_service import served
 
 
@@ -72,5 +75,36 @@ def test_calls_start_after_values_of_streams(device):
             assert client.add(value, after=(timeline, value)) == value + 1
     with pytest.raises(warpway.InvalidArgument, match="after_streams is 5"):
         warpway.Service(device=device, after_streams=5)
-    with pytest.raises(ValueError, match="at least 1"):
-        warpway.Service(device=device, after_streams=0)
+    warpway.Service(device=device, after_streams=0).close()
+    with pytest.raises(ValueError, match="0 to 2"):
+        warpway.Service(device=device, after_streams=-1)
+
+
+def submit_and_wait(talk, name):
+    """Calls, of which the first starts after a value of a timeline of this process."""
+    timeline = warpway.Timeline()
+    with warpway.Client(name, timeout=LIMIT_S) as client:
+        tickets = [client.submit("add", 100, after=(timeline, 1))]
+        tickets += [client.submit("add", 200 + i) for i in range(5)]
+        talk.send("submitted")
+        talk.recv()
+
+
+def test_calls_of_a_client_that_was_killed(device, spawn, request):
+    """Its timeline is lost, by which the first call could only fail: the others are not run either."""
+    seen = []
+
+    def offer_seen(service):
+        service.offer("add", "i32 a -> i32 sum", lambda a: seen.append(a) or a + 1)
+
+    with served(device, offer_seen, name=request.node.name) as (service, client):
+        for _ in range(5):
+            child = spawn(submit_and_wait, request.node.name)
+            child.receive()
+            assert client.add(1) == 2
+            child.kill()
+            end = time.monotonic() + LIMIT_S
+            while service.info().clients > 1 and time.monotonic() < end:
+                client.add(1)
+            assert service.info().clients == 1
+    assert set(seen) == {1}
