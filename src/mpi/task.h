@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task.h - one collective that goes directly, as collective.c and divide.c see it
+ * task.h - one collective that goes directly, and what its members gave
  */
 #ifndef WW_MPI_TASK_H
 #define WW_MPI_TASK_H
