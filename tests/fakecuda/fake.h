@@ -46,6 +46,7 @@ WW_CUDA_FUNCTIONS(FAKE_DECLARE)
 #undef FAKE_DECLARE
 
 FAKE_CONTROL fakecuda_fail_fn fakecuda_fail;
+FAKE_CONTROL fakecuda_at_fn fakecuda_at;
 FAKE_CONTROL fakecuda_fail_off_fn fakecuda_fail_off;
 FAKE_CONTROL fakecuda_call_count_fn fakecuda_call_count;
 FAKE_CONTROL fakecuda_live_fn fakecuda_live;

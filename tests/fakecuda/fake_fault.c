@@ -24,6 +24,7 @@
 /* No codes of the driver: what else a call can do. */
 #define CRASH (-1)
 #define HANG  (-2)
+#define CALL  (-3)
 
 static const struct {
 	const char *name;
@@ -42,6 +43,7 @@ static uint64_t cleanup_count;
 static int target = NOBODY;
 static uint64_t left;
 static ww_CUresult code;
+static void (*function_of_test)(void); /* for CALL */
 static bool environment_read;
 
 static bool is_cleanup(int function)
@@ -145,7 +147,9 @@ ww_CUresult fake_fault_count(enum fake_function function)
 		crash();
 	while (code == HANG)
 		pause();
-	return code;
+	if (code == CALL)
+		function_of_test();
+	return code == CALL ? WW_CUDA_SUCCESS : code;
 }
 
 void fakecuda_fail(const char *name, uint64_t nth, int error)
@@ -156,6 +160,14 @@ void fakecuda_fail(const char *name, uint64_t nth, int error)
 	left = nth;
 	code = error;
 	fake_unlock();
+}
+
+void fakecuda_at(const char *name, uint64_t nth, void (*function)(void))
+{
+	fake_lock();
+	function_of_test = function;
+	fake_unlock();
+	fakecuda_fail(name, nth, CALL);
 }
 
 void fakecuda_fail_off(void)

@@ -44,6 +44,16 @@ struct fakecuda_live {
  */
 typedef void fakecuda_fail_fn(const char *name, uint64_t nth, int code);
 
+/**
+ * fakecuda_at() - have a function of the test called in the middle of a run
+ * @name:	a driver function, or "*", as above
+ * @nth:	in which of the calls from now on, 1 for the next one
+ * @function:	called before the call does anything; must not call the driver
+ *
+ * The call then does what it always does. Replaces the failure asked for before.
+ */
+typedef void fakecuda_at_fn(const char *name, uint64_t nth, void (*function)(void));
+
 /** fakecuda_fail_off() - no call fails any more */
 typedef void fakecuda_fail_off_fn(void);
 

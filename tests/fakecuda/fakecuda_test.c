@@ -37,6 +37,7 @@ void cu_open(void)
 	WW_CUDA_FUNCTIONS(CU_LOAD)
 #undef CU_LOAD
 	*(void **)&cu.fail_nth = must_find(library, "fakecuda_fail");
+	*(void **)&cu.call_at = must_find(library, "fakecuda_at");
 	*(void **)&cu.fail_off = must_find(library, "fakecuda_fail_off");
 	*(void **)&cu.call_count = must_find(library, "fakecuda_call_count");
 	*(void **)&cu.live = must_find(library, "fakecuda_live");
@@ -588,6 +589,29 @@ static void test_the_nth_call_fails(void **state)
 	OK(cu.cuDeviceGetCount(&count));
 }
 
+static int function_calls;
+
+static void count_function_call(void)
+{
+	function_calls++;
+}
+
+static void test_the_nth_call_calls_a_function(void **state)
+{
+	int count = 0;
+
+	(void)state;
+	cu.call_at("cuDeviceGetCount", 2, count_function_call);
+	OK(cu.cuDeviceGetCount(&count));
+	assert_int_equal(function_calls, 0);
+	count = 0;
+	for (int i = 0; i < 2; i++) {
+		OK(cu.cuDeviceGetCount(&count));
+		assert_int_equal(function_calls, 1);
+	}
+	assert_int_not_equal(count, 0);
+}
+
 static void test_calls_are_counted(void **state)
 {
 	ww_CUdeviceptr address;
@@ -649,6 +673,7 @@ static const struct CMUnitTest first_tests[] = {
 	TEST(test_copies_in_all_directions),
 	TEST(test_fills),
 	TEST(test_the_nth_call_fails),
+	TEST(test_the_nth_call_calls_a_function),
 	TEST(test_calls_are_counted),
 	TEST(test_what_is_live_is_counted),
 };

@@ -32,6 +32,7 @@ struct cu_functions {
 	WW_CUDA_FUNCTIONS(CU_MEMBER)
 #undef CU_MEMBER
 	fakecuda_fail_fn *fail_nth;
+	fakecuda_at_fn *call_at;
 	fakecuda_fail_off_fn *fail_off;
 	fakecuda_call_count_fn *call_count;
 	fakecuda_live_fn *live;

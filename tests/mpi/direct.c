@@ -6,8 +6,8 @@
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
- * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
- * broker_killed: it is killed meanwhile; the others: killed.c.
+ * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker; those
+ * with "killed" and "unanswered", and aborted: see killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -764,6 +764,9 @@ static const struct {
 	{"all", all},
 	{"divided", collectives_are_divided},
 	{"divided_killed", divided_killed},
+	{"divided_bcast_killed", divided_bcast_killed},
+	{"divided_bcast_unanswered", divided_bcast_unanswered},
+	{"divided_bcast_root_unanswered", divided_bcast_root_unanswered},
 	{"full", full},
 	{"alone", alone},
 	{"broker_killed", broker_killed},
@@ -775,13 +778,12 @@ static const struct {
 
 int main(int argc, char *argv[])
 {
-	const char *cases;
+	const char *cases = argc == 3 ? argv[2] : "";
 
-	if (argc == 3 && !strcmp(argv[2], "divided_killed"))
+	if (!strcmp(cases, "divided_killed"))
 		divided_killed_prepare();
 	test_init(&argc, &argv, MPI_THREAD_SINGLE);
 	MUST(argc == 3);
-	cases = argv[2];
 	MUST(ranks == 2 || !strncmp(cases, "divided", strlen("divided")));
 	peer = 1 - rank;
 	if (ranks == 2 && strcmp(cases, "alone") != 0) {

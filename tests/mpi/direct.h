@@ -41,11 +41,14 @@ void collectives_are_divided(void);
 void divided_killed(void);
 void divided_killed_prepare(void);
 
-/* killed.c; the last four do not return */
+/* killed.c; the ones after the first do not return */
 void broker_killed(void);
 void sender_killed(void);
 void sender_killed_long_ago(void);
 void aborted(void);
 void member_killed(void);
+void divided_bcast_killed(void);
+void divided_bcast_unanswered(void);
+void divided_bcast_root_unanswered(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * killed.c - the broker or the other rank is killed while the direct route is in use
+ * killed.c - the broker or another rank is killed while the direct route is in use
  *
- * When rank 1 is killed, rank 0 waits until it has ended. Launchers end a job when a rank is
- * killed, so mpi_test.py has them start a shell that starts the rank. Ranks leave without
- * MPI_Finalize(), which would wait for the other one.
+ * Launchers end a job when a rank is killed, so mpi_test.py has them start a shell that starts the
+ * rank. Ranks leave without MPI_Finalize(), which would wait for the rank that was killed.
  */
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +17,7 @@
 #include <warpway/broker.h>
 
 #include "direct.h"
+#include "fakecuda/fakecuda.h"
 #include "mpi_test.h"
 
 #define LIMIT_MS 60000
@@ -239,4 +240,205 @@ void member_killed(void)
 	MUST(pthread_create(&watcher, NULL, leave_when_staged, NULL) == 0);
 	MPI_Bcast(place.at, DATA, MPI_BYTE, 1, MPI_COMM_WORLD);
 	pthread_join(watcher, NULL);
+}
+
+/* --- an MPI_Bcast() that is divided among three ranks --- */
+
+/*
+ * Copies of a member that is not the root: its part of the buffer, as that is, to its slice; then
+ * it answers. Its part of what the root gave, to its slice; then all meet. The three parts to its
+ * buffer. The root makes the first one alone.
+ */
+enum copy {
+	COPY_BEFORE_ANSWER = 1,
+	COPY_BEFORE_MEETING,
+	COPY_OF_OWN_PART,
+	COPY_OF_SECOND_PART,
+	COPY_OF_THIRD_PART
+};
+
+#define BCAST_BYTES 60000 /* more than WARPWAY_MPI_DIVIDED_BCAST in these runs */
+
+/* What the others get. */
+enum outcome {
+	FAILS, /* all get an error that says that the rank has ended */
+	COMES, /* all get the data, or fail to read the part of the killed rank in time */
+	ANY    /* all the data, or all an error; or COMES, if the root survives */
+};
+
+/*
+ * When the third member of a communicator is killed: it kills itself at one of its copies, or the
+ * second member kills it at one of its own copies and goes on when it has ended.
+ */
+static const struct kill_point {
+	bool is_root; /* of the MPI_Bcast(): the rank that is killed; else rank 0 */
+	bool is_by_other;
+	enum copy copy;
+	enum outcome outcome;
+} kill_points[] = {
+	{false, false, COPY_BEFORE_MEETING, FAILS},
+	{false, false, COPY_OF_OWN_PART, COMES},
+	{false, false, COPY_OF_THIRD_PART, COMES},
+	{false, true, COPY_BEFORE_MEETING, ANY},
+	{true, true, COPY_BEFORE_MEETING, ANY},
+	{true, true, COPY_OF_OWN_PART, COMES},
+	{true, true, COPY_OF_THIRD_PART, COMES},
+};
+
+#define KILL_POINTS ((int)(sizeof(kill_points) / sizeof(kill_points[0])))
+
+static fakecuda_at_fn *call_at;
+static fakecuda_call_count_fn *call_count;
+static int victim;    /* the rank that is to be killed next */
+static int victim_fd; /* readable once it has ended */
+static int victim_pid;
+
+static void open_fakecuda(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+	MUST(driver);
+	call_at = (fakecuda_at_fn *)dlsym(driver, "fakecuda_at");
+	call_count = (fakecuda_call_count_fn *)dlsym(driver, "fakecuda_call_count");
+	MUST(call_at && call_count);
+}
+
+static void kill_victim(void)
+{
+	struct pollfd waiting = {.fd = victim_fd, .events = POLLIN};
+
+	MUST(kill(victim_pid, SIGKILL) == 0);
+	MUST(poll(&waiting, 1, LIMIT_MS) == 1);
+}
+
+/* The third member is killed in the next MPI_Bcast(). */
+static void kill_later(const struct kill_point *point)
+{
+	if (rank == (point->is_by_other ? 1 : victim))
+		call_at("cuMemcpyAsync", (uint64_t)point->copy,
+			point->is_by_other ? kill_victim : kill_self);
+}
+
+/* Return: the code; the data are right if that is MPI_SUCCESS. @tag: of the data */
+static int bcast_of(int root, MPI_Comm comm, int tag)
+{
+	struct place place = place_new(BCAST_BYTES, true);
+	int code;
+
+	peer = root ? victim : 0;
+	if (rank == peer)
+		fill(place.at, BCAST_BYTES, tag);
+	alarm(LIMIT_MS / 1000); /* the end of a rank that waits for ever */
+	code = MPI_Bcast(place.at, BCAST_BYTES, MPI_BYTE, root, comm);
+	alarm(0);
+	if (code == MPI_SUCCESS)
+		check(place.at, BCAST_BYTES, BCAST_BYTES, tag);
+	place_free(&place);
+	return code;
+}
+
+/* The first ones do not go directly: ranks find each other. */
+static void bcast_until_divided(int root, MPI_Comm comm)
+{
+	uint64_t wanted = rank == (root ? victim : 0) ? COPY_BEFORE_ANSWER : COPY_OF_THIRD_PART;
+	int is_divided = 0;
+
+	for (int i = 0; i < 2000 && !is_divided; i++) {
+		unsigned long long direct = info().direct_collectives;
+		uint64_t copies = call_count("cuMemcpyAsync");
+		int mine;
+
+		OK(bcast_of(root, comm, 1));
+		mine = call_count("cuMemcpyAsync") - copies == wanted &&
+			info().direct_collectives == direct + 1;
+		OK(MPI_Allreduce(&mine, &is_divided, 1, MPI_INT, MPI_MIN, comm));
+	}
+	MUST(is_divided);
+}
+
+/* The third member does not return. */
+static void bcast_and_be_killed(const struct kill_point *point, MPI_Comm comm)
+{
+	int root = point->is_root ? 2 : 0;
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int code, length, others_code;
+
+	bcast_until_divided(root, comm);
+	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+	kill_later(point);
+	code = bcast_of(root, comm, 2);
+	if (rank == victim && point->is_by_other)
+		poll(NULL, 0, LIMIT_MS); /* a root is through with it before the others are */
+	MUST(rank != victim);
+	OK(MPI_Error_string(code, text, &length));
+	OK(MPI_Sendrecv(&code, 1, MPI_INT, 1 - rank, 7, &others_code, 1, MPI_INT, 1 - rank, 7,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	if (point->outcome == FAILS)
+		MUST(strstr(text, "rank 2") && strstr(text, "has ended"));
+	if (code != MPI_SUCCESS)
+		MUST(strstr(text, "MPI_Bcast: cannot read the data of rank "));
+	MUST(point->outcome != ANY || !point->is_root || !code == !others_code);
+	MUST(point->outcome != COMES || code == MPI_SUCCESS || strstr(text, "of rank 2"));
+}
+
+/*
+ * Ranks 0 and 1 survive all other ranks, each of which is killed in its turn, in a communicator
+ * with these two. It sleeps until then.
+ */
+void divided_bcast_killed(void)
+{
+	MPI_Comm comms[KILL_POINTS];
+	int pids[KILL_POINTS + 2], fds[KILL_POINTS];
+	int pid = (int)getpid();
+
+	open_fakecuda();
+	MUST(ranks == KILL_POINTS + 2);
+	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD));
+	for (int i = 0; i < KILL_POINTS; i++) {
+		OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 || rank == i + 2 ? 0 : MPI_UNDEFINED,
+			rank, &comms[i]));
+		fds[i] = (int)syscall(SYS_pidfd_open, pids[i + 2], 0);
+		MUST(fds[i] >= 0);
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD)); /* all have the descriptors */
+	for (int i = 0; i < KILL_POINTS; i++) {
+		struct pollfd waiting = {.fd = fds[i], .events = POLLIN};
+
+		victim = i + 2;
+		victim_pid = pids[victim];
+		victim_fd = fds[i];
+		if (rank < 2 || rank == victim)
+			bcast_and_be_killed(&kill_points[i], comms[i]);
+		MUST(poll(&waiting, 1, LIMIT_MS) == 1);
+	}
+	leave();
+}
+
+/* It goes to the MPI, as when a member has ended before. */
+static void be_killed_before_answer(bool is_root)
+{
+	const struct kill_point point = {is_root, false, COPY_BEFORE_ANSWER, ANY};
+	pthread_t watcher;
+
+	open_fakecuda();
+	victim = 2;
+	bcast_until_divided(is_root ? 2 : 0, MPI_COMM_WORLD);
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	kill_later(&point);
+	staged_before = info().staged_buffers;
+	if (rank != victim)
+		MUST(pthread_create(&watcher, NULL, leave_when_staged, NULL) == 0);
+	bcast_of(is_root ? 2 : 0, MPI_COMM_WORLD, 2);
+	MUST(rank != victim);
+	pthread_join(watcher, NULL);
+}
+
+void divided_bcast_unanswered(void)
+{
+	be_killed_before_answer(false);
+}
+
+void divided_bcast_root_unanswered(void)
+{
+	be_killed_before_answer(true);
 }

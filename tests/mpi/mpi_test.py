@@ -147,6 +147,21 @@ def divided(launcher):
     case("reductions divided among 3 ranks, one is killed", None if said[:2] == [["ok"], ["ok"]] else f"{output}{said}")
 
 
+def broadcasts_killed(launcher):
+    """What ranks 0 and 1 get when another rank is killed in a divided MPI_Bcast(), and what the ranks leave in the broker."""
+    if not GIVEN["fakecuda"]:
+        return
+    launcher.warpway = GIVEN["warpway"]
+    # The seven kill points of killed.c have a rank each.
+    for cases, ranks in (("divided_bcast_killed", 9), ("divided_bcast_unanswered", 3), ("divided_bcast_root_unanswered", 3)):
+        _, output, said = launcher.transcript(ranks, [*launch.surviving(2), GIVEN["direct"], "device", cases], False,
+                                              WARPWAY_MPI_ROUTE="direct", FAKECUDA_DEVICES=str(ranks),
+                                              MPI_TEST_SPREAD="1")
+        good = said[:2] == [["ok"], ["ok"]]
+        case(f"broadcasts divided among 3 ranks: {cases}", launcher.left if good else f"{output}{said}")
+    launcher.warpway = None
+
+
 def spawned(launcher):
     """Messages and collectives with ranks that the program spawns. The bare MPI must be able to do it with host memory."""
     _, output, said = launcher.transcript(2, [GIVEN["spawn"], "host"], False, WARPWAY_MPI_ROUTE="mpi")
@@ -285,6 +300,7 @@ def main():
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
     divided(launcher)
+    broadcasts_killed(launcher)
     spawned(launcher)
     nodes(launcher)
     rank_killed(launcher)
