@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consumers.c - the consumers of a channel, as its producer or an observer sees them, see
- * consumers.h
+ * consumers.c - the consumers that join a channel, and those that end, see consumers.h
  *
  * Each consumer has put an object inside the channel's. The broker counts these in a field of the
  * producer's signal page (`members`) before it answers the put, so the producer learns of a
@@ -30,7 +29,6 @@
 #include "client/request.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
-#include "sync/wait_result.h"
 #include "wire/name.h"
 #include "wire/signal_page.h"
 
@@ -39,65 +37,12 @@
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
-void ww_consumers_init(struct ww_consumers *consumers)
-{
-	ww_list_init(&consumers->list);
-}
-
-static void view_free(struct ww_consumer_view *view)
-{
-	ww_attachments_fini(&view->request);
-	ww_attachments_fini(&view->attachments);
-	ww_channel_marks_fini(&view->marks);
-	ww_signal_map_unref(view->page);
-	ww_peer_process_unref(view->process);
-	free(view);
-}
-
-WW_DEFINE_CLEANUP(struct ww_consumer_view, view_free)
-
-void ww_consumers_fini(struct ww_consumers *consumers)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(&consumers->list)))
-		view_free(ww_container(link, struct ww_consumer_view, link));
-}
-
-static struct ww_consumer_view *view_of(struct ww_list *link)
-{
-	return ww_container(link, struct ww_consumer_view, link);
-}
-
-uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view)
-{
-	return view->pid ? view->pid : view->page->header->pid;
-}
-
-void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES])
-{
-	ww_wait_result_program(view->page->header->program, out);
-}
-
-struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number)
-{
-	struct ww_consumer_view *found = NULL;
-
-	ww_list_for_each (link, &consumers->list) {
-		struct ww_consumer_view *view = view_of(link);
-
-		if (view->number == number && (!found || !view->is_evicted))
-			found = view;
-	}
-	return found;
-}
-
 /* --- newcomers --- */
 
 static bool is_known(const struct ww_consumers *consumers, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	ww_list_for_each (link, &consumers->list) {
-		if (!memcmp(view_of(link)->object_id, id, WW_WIRE_ID_BYTES))
+		if (!memcmp(ww_consumer_view_of(link)->object_id, id, WW_WIRE_ID_BYTES))
 			return true;
 	}
 	return false;
@@ -167,13 +112,13 @@ static void view_join(const struct meeting *meeting, struct ww_consumer_view *vi
 	ww_producer_evict(ww_producer_of(channel), view, refusal);
 	if (ww_inside_expel(channel->broker, meeting->info)) {
 		ww_list_remove(&view->link);
-		view_free(view);
+		ww_consumer_view_free(view);
 	}
 }
 
 static ww_status view_add(const struct meeting *meeting, struct ww_get_reply *grant)
 {
-	WW_CLEANUP(view_free_p) struct ww_consumer_view *view = NULL;
+	WW_CLEANUP(ww_consumer_view_free_p) struct ww_consumer_view *view = NULL;
 	ww_status status;
 
 	if (is_known(&meeting->channel->consumers, grant->granted.id))
@@ -327,16 +272,6 @@ ww_status ww_consumers_meet(struct ww_channel *channel)
 
 /* --- those that end --- */
 
-bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t value)
-{
-	struct ww_signal_look look;
-
-	if (ww_consumer_view_is_ended(view))
-		return true;
-	ww_signal_cell_look(view->cell, &look);
-	return look.reached >= value;
-}
-
 /* Whether its work on a slot, or on what it has marked, goes on. */
 static bool view_is_busy(const struct ww_consumer_view *view)
 {
@@ -354,12 +289,6 @@ static bool view_is_busy(const struct ww_consumer_view *view)
 	return false;
 }
 
-void ww_consumers_look_at_processes(const struct ww_consumers *consumers)
-{
-	ww_list_for_each (link, &consumers->list)
-		(void)ww_peer_process_look(view_of(link)->process);
-}
-
 static void view_forget(struct ww_channel *channel, struct ww_consumer_view *view)
 {
 	struct ww_consumers *consumers = &channel->consumers;
@@ -372,7 +301,7 @@ static void view_forget(struct ww_channel *channel, struct ww_consumer_view *vie
 		ww_producer_note_blocker(channel, NULL);
 	ww_list_remove(&view->link);
 	consumers->count -= !view->is_evicted;
-	view_free(view);
+	ww_consumer_view_free(view);
 }
 
 /* Of an observer: what the producer has done, as the ring says. */
@@ -390,84 +319,18 @@ static void view_note_eviction(struct ww_channel *channel, struct ww_consumer_vi
 		->waited_ns = ring->evictions[view->number].waited_ns;
 }
 
-bool ww_consumers_has_any_ended(const struct ww_consumers *consumers)
-{
-	ww_list_for_each (link, &consumers->list) {
-		if (ww_consumer_view_is_ended(view_of(link)))
-			return true;
-	}
-	return false;
-}
-
 void ww_consumers_forget_ended(struct ww_channel *channel)
 {
 	struct ww_list *list = &channel->consumers.list;
 	struct ww_list *next;
 
 	for (struct ww_list *link = list->next; link != list; link = next) {
-		struct ww_consumer_view *view = view_of(link);
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
 
 		next = link->next;
 		view_note_eviction(channel, view);
 		if (ww_consumer_view_is_ended(view) ||
 			(ww_consumer_view_has_left(view) && !view_is_busy(view)))
 			view_forget(channel, view);
-	}
-}
-
-/* --- what they use --- */
-
-static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t slot, uint64_t frame,
-	bool is_owed)
-{
-	enum ww_slot_use use;
-	uint64_t value;
-
-	if (view->is_evicted && (view->is_ignored || frame > view->evicted_at))
-		return WW_SLOT_UNUSED;
-	use = ww_channel_marks_use(&view->marks, slot, frame,
-		is_owed && ww_consumer_view_is_owed(view), &value);
-	if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
-		return WW_SLOT_UNUSED;
-	if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
-		return WW_SLOT_UNUSED;
-	return use == WW_SLOT_NEEDED && view->is_evicted ? WW_SLOT_WITHHELD : use;
-}
-
-void ww_consumers_prefetch(const struct ww_consumers *consumers)
-{
-	ww_list_for_each (link, &consumers->list) {
-		const struct ww_channel_marks *marks = &view_of(link)->marks;
-
-		__builtin_prefetch(&marks->header->next);
-		__builtin_prefetch(marks->at);
-	}
-}
-
-enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
-	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view)
-{
-	enum ww_slot_use worst = WW_SLOT_UNUSED;
-
-	*out_view = NULL;
-	ww_list_for_each (link, &consumers->list) {
-		struct ww_consumer_view *view = view_of(link);
-		enum ww_slot_use use = view_use(view, slot, frame, is_owed);
-
-		if (use > worst) {
-			worst = use;
-			*out_view = view;
-		}
-	}
-	return worst;
-}
-
-void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring)
-{
-	ww_list_for_each (link, &consumers->list) {
-		if (!ww_channel_marks_are_asleep(&view_of(link)->marks))
-			continue;
-		ww_ring_wake(ring);
-		return;
 	}
 }

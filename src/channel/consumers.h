@@ -49,6 +49,16 @@ struct ww_consumers {
 	bool is_block_told; /* by an event */
 };
 
+static inline struct ww_consumer_view *ww_consumer_view_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_consumer_view, link);
+}
+
+/* Takes one that is not whole yet, too. It is in no list. */
+void ww_consumer_view_free(struct ww_consumer_view *view);
+
+WW_DEFINE_CLEANUP(struct ww_consumer_view, ww_consumer_view_free)
+
 void ww_consumers_init(struct ww_consumers *consumers);
 void ww_consumers_fini(struct ww_consumers *consumers);
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consumer_view.c - a consumer as its channel's producer or an observer sees it, see consumers.h
+ */
+#include <stdlib.h>
+
+#include "channel/consumers.h"
+#include "sync/wait_result.h"
+#include "wire/signal_page.h"
+
+void ww_consumers_init(struct ww_consumers *consumers)
+{
+	ww_list_init(&consumers->list);
+}
+
+void ww_consumer_view_free(struct ww_consumer_view *view)
+{
+	ww_attachments_fini(&view->request);
+	ww_attachments_fini(&view->attachments);
+	ww_channel_marks_fini(&view->marks);
+	ww_signal_map_unref(view->page);
+	ww_peer_process_unref(view->process);
+	free(view);
+}
+
+void ww_consumers_fini(struct ww_consumers *consumers)
+{
+	struct ww_list *link;
+
+	while ((link = ww_list_take_first(&consumers->list)))
+		ww_consumer_view_free(ww_container(link, struct ww_consumer_view, link));
+}
+
+uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view)
+{
+	return view->pid ? view->pid : view->page->header->pid;
+}
+
+void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES])
+{
+	ww_wait_result_program(view->page->header->program, out);
+}
+
+struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number)
+{
+	struct ww_consumer_view *found = NULL;
+
+	ww_list_for_each (link, &consumers->list) {
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
+
+		if (view->number == number && (!found || !view->is_evicted))
+			found = view;
+	}
+	return found;
+}
+
+/* --- whether it has ended --- */
+
+bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t value)
+{
+	struct ww_signal_look look;
+
+	if (ww_consumer_view_is_ended(view))
+		return true;
+	ww_signal_cell_look(view->cell, &look);
+	return look.reached >= value;
+}
+
+void ww_consumers_look_at_processes(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list)
+		(void)ww_peer_process_look(ww_consumer_view_of(link)->process);
+}
+
+bool ww_consumers_has_any_ended(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list) {
+		if (ww_consumer_view_is_ended(ww_consumer_view_of(link)))
+			return true;
+	}
+	return false;
+}
+
+/* --- what they use --- */
+
+static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t slot, uint64_t frame,
+	bool is_owed)
+{
+	enum ww_slot_use use;
+	uint64_t value;
+
+	if (view->is_evicted && (view->is_ignored || frame > view->evicted_at))
+		return WW_SLOT_UNUSED;
+	use = ww_channel_marks_use(&view->marks, slot, frame,
+		is_owed && ww_consumer_view_is_owed(view), &value);
+	if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
+		return WW_SLOT_UNUSED;
+	if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
+		return WW_SLOT_UNUSED;
+	return use == WW_SLOT_NEEDED && view->is_evicted ? WW_SLOT_WITHHELD : use;
+}
+
+void ww_consumers_prefetch(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list) {
+		const struct ww_channel_marks *marks = &ww_consumer_view_of(link)->marks;
+
+		__builtin_prefetch(&marks->header->next);
+		__builtin_prefetch(marks->at);
+	}
+}
+
+enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
+	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view)
+{
+	enum ww_slot_use worst = WW_SLOT_UNUSED;
+
+	*out_view = NULL;
+	ww_list_for_each (link, &consumers->list) {
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
+		enum ww_slot_use use = view_use(view, slot, frame, is_owed);
+
+		if (use > worst) {
+			worst = use;
+			*out_view = view;
+		}
+	}
+	return worst;
+}
+
+void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring)
+{
+	ww_list_for_each (link, &consumers->list) {
+		if (!ww_channel_marks_are_asleep(&ww_consumer_view_of(link)->marks))
+			continue;
+		ww_ring_wake(ring);
+		return;
+	}
+}
