@@ -41,6 +41,10 @@ struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t ki
 struct ww_channel_event *ww_channel_tell_of(struct ww_channel *channel, uint32_t kind,
 	const struct ww_consumer_view *view);
 
+/* Takes the oldest event out. Return: WW_OK; WW_NOT_READY (there is none). */
+ww_status ww_channel_events_take(struct ww_channel_events *events,
+	struct ww_channel_event *out_event);
+
 /* Begins to count. @period_ns: 0: not at all */
 void ww_channel_begin_deadline(struct ww_channel *channel, uint64_t period_ns);
 
