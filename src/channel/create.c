@@ -21,7 +21,6 @@
 #include "share/peer_process.h"
 #include "channel/producer.h"
 #include "share/choose_broker.h"
-#include "share/inside.h"
 #include "share/sync_object.h"
 #include "wire/array_record.h"
 #include "wire/name.h"
@@ -230,20 +229,6 @@ static ww_status keep_name(struct ww_producer *producer, const char *name)
 	producer->name = strdup(name);
 	return producer->name ? WW_OK
 			      : ww_fail(WW_ERR_NO_MEMORY, "cannot keep a name: out of memory");
-}
-
-/*
- * The process may hold the channel on, as a consumer of it; then its name would stay. Another
- * channel that has the name by now keeps it.
- */
-void ww_producer_remove_name(struct ww_producer *producer)
-{
-	const struct ww_channel *channel = &producer->channel;
-	uint8_t id[WW_WIRE_ID_BYTES];
-
-	if (producer->name && channel->timeline &&
-		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
-		(void)ww_inside_remove(channel->broker, producer->name, id);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,

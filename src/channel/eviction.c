@@ -6,12 +6,9 @@
  * of such a slot, the slot is withheld until the consumer has released it, or has ended.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
-#include "channel/eviction_request.h"
 #include "channel/producer.h"
 
 /* --- the consumer that the producer waits for --- */
@@ -117,34 +114,6 @@ void ww_producer_evict(struct ww_producer *producer, struct ww_consumer_view *vi
 	if (channel->consumers.blocker == view)
 		ww_producer_note_blocker(channel, NULL);
 	ww_ring_wake(&channel->ring);
-}
-
-ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)
-{
-	struct ww_consumer_view *view;
-
-	ww_try(ww_process_enter());
-	ww_require(channel, "ww_channel_evict: channel is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	if (!channel->is_producer && !channel->is_observer)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot evict a consumer: only the channel's producer may, and an observer can ask "
-			"it to");
-	ww_try(ww_consumers_meet(channel));
-	ww_consumers_forget_ended(channel);
-	view = ww_consumers_find(&channel->consumers, consumer);
-	if (!view)
-		return ww_fail(WW_ERR_NOT_FOUND,
-			"the channel has no consumer %" PRIu32
-			"; ww_channel_consumer_info_get() tells the numbers",
-			consumer);
-	if (view->is_evicted)
-		return WW_OK;
-	if (channel->is_observer)
-		return ww_eviction_request_put(channel, view);
-	ww_producer_evict(ww_producer_of(channel), view, WW_WIRE_CHANNEL_EVICTION_REASON_HAND);
-	ww_channel_set_notice(channel);
-	return WW_OK;
 }
 
 /* --- slots that evicted consumers use --- */

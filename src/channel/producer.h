@@ -78,7 +78,4 @@ void ww_producer_reclaim_withheld(struct ww_producer *producer);
 /* All slots are withheld, or held. Return: WW_ERR_EVICTED; the record names a consumer. */
 ww_status ww_producer_fail_withheld(const struct ww_producer *producer);
 
-/* Another process can have the name at once, if the broker answers in time. Reports nothing. */
-void ww_producer_remove_name(struct ww_producer *producer);
-
 #endif
