@@ -16,6 +16,21 @@ struct ww_held_frame {
 	uint32_t mark; /* that it has; entry of `held` */
 };
 
+/*
+ * Of a consumer that goes on with the next producer (reattach.h): what its ww_channel_get() was
+ * called with.
+ */
+struct ww_reattach {
+	ww_device *device; /* a reference */
+	char name[WW_NAME_BYTES];
+	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	struct ww_array array;
+	struct ww_consumer_params params; /* points at the two before */
+	uint64_t ask_ns;                  /* when the broker may be asked again */
+	bool is_over;                     /* of this producer no frame comes any more */
+	bool has_told_end;                /* and the caller knows that it closed the channel */
+};
+
 struct ww_consumer {
 	struct ww_channel channel;
 	struct ww_signal_map *page; /* the producer's, a reference; constant, as is the next */

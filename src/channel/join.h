@@ -6,6 +6,7 @@
 #define WW_CHANNEL_JOIN_H
 
 #include "channel/consumer.h"
+#include "share/get_reply.h"
 
 /* The channel to join, and the consumer that joins it. */
 struct ww_joining {
@@ -14,6 +15,10 @@ struct ww_joining {
 	uint64_t timeout_ns;   /* for the slots; 0: only the broker's limit; with a former, none */
 	const uint8_t *former; /* id of a channel that is not meant; NULL: none */
 };
+
+/* The channel that a broker has granted. Return: as ww_channel_get(). */
+ww_status ww_join_grant(struct ww_get_reply *grant, const struct ww_joining *joining,
+	struct ww_consumer **out_consumer);
 
 /*
  * The channel of a name. The caller has limited the time of the whole (share/call_limit.h).

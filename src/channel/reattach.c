@@ -47,17 +47,6 @@ ww_status ww_reattach_init(struct ww_consumer *consumer, ww_device *device, cons
 	return WW_OK;
 }
 
-void ww_reattach_fini(struct ww_consumer *consumer)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(&consumer->former)))
-		ww_consumer_free(ww_container(link, struct ww_consumer, of_current));
-	if (consumer->reattach)
-		ww_device_unref(consumer->reattach->device);
-	free(consumer->reattach);
-}
-
 /* --- former producers --- */
 
 static bool is_needed(const struct ww_consumer *former)

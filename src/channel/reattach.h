@@ -11,22 +11,9 @@
 
 #include "channel/consumer.h"
 
-/* What the ww_channel_get() was called with. */
-struct ww_reattach {
-	ww_device *device; /* a reference */
-	char name[WW_NAME_BYTES];
-	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
-	struct ww_array array;
-	struct ww_consumer_params params; /* points at the two before */
-	uint64_t ask_ns;                  /* when the broker may be asked again */
-	bool is_over;                     /* of this producer no frame comes any more */
-	bool has_told_end;                /* and the caller knows that it closed the channel */
-};
-
 /* Has a consumer go on after its producer. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status ww_reattach_init(struct ww_consumer *consumer, ww_device *device, const char *name,
 	const struct ww_consumer_params *params);
-void ww_reattach_fini(struct ww_consumer *consumer); /* of one that has none, too */
 
 /*
  * Waits for the next producer, and joins its channel. All frames of the old channel are received.

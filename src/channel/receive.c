@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * receive.c - a consumer receives frames, and releases them
+ *
+ * To receive, it marks the frame's slot and looks whether the frame is still there (ring.h). What
+ * the slot says of the frame comes from another process, and is checked.
+ *
+ * Unless its marks run ahead (ring.h), a frame counts as held until its release is complete, so
+ * that the producer finds a slot: `releasing` has the values of the own timeline to wait for.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "channel/readiness.h"
+#include "channel/reattach.h"
+#include "device/stream.h"
+#include "sync/stream_wait.h"
+#include "sync/wait_result.h"
+
+#define ROUNDS 8 /* looks at frames that go while they are looked at, before the caller waits */
+
+/* --- receive --- */
+
+struct receiving {
+	struct ww_consumer *consumer;
+	ww_stream *stream;
+	uint64_t timeout_ns;
+	uint64_t deadline_ns;       /* 0: not known yet: a frame that is there needs no clock */
+	struct ww_held_frame found; /* marked, and not yet the caller's */
+	uint64_t looked_up_to;      /* frames up to this one were looked for */
+	bool is_over;               /* of this producer no frame comes any more */
+	bool is_woken;              /* the last wait ended because of a frame */
+};
+
+static uint64_t deadline_of(struct receiving *receiving)
+{
+	if (receiving->deadline_ns == 0)
+		receiving->deadline_ns = ww_clock_deadline_ns(receiving->timeout_ns);
+	return receiving->deadline_ns;
+}
+
+static bool is_latest(const struct ww_consumer *consumer)
+{
+	return consumer->channel.form.policy == WW_CHANNEL_LATEST;
+}
+
+/* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
+static ww_status look_at_work(const struct ww_consumer *consumer, uint64_t ready)
+{
+	bool has_ended = ww_peer_process_has_ended(consumer->process); /* before it looks */
+	struct ww_signal_look look;
+	ww_status status;
+
+	if (ready == 0)
+		return WW_OK;
+	ww_signal_cell_look(consumer->cell, &look);
+	status = ww_wait_result_of(&look, ready);
+	return status == WW_NOT_READY && has_ended ? WW_ERR_PEER_LOST : status;
+}
+
+static void unmark(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+
+	ww_channel_marks_release(&consumer->marks, receiving->found.mark, receiving->found.slot, 0);
+	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
+}
+
+static bool is_producer_lost(const struct ww_consumer *consumer)
+{
+	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_has_ended(consumer->process);
+}
+
+/* There is one: wait_for_room() has seen to it. */
+static uint32_t find_free_mark(const struct ww_consumer *consumer)
+{
+	uint32_t mark = 0;
+
+	while (consumer->held[mark].frame || consumer->releasing[mark])
+		mark++;
+	return mark;
+}
+
+/* What is read next is in another processor's cache: it is to come while the mark is stored. */
+static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
+{
+	const struct ww_channel *channel = &consumer->channel;
+	const char *bytes = channel->host_pointer;
+
+	__builtin_prefetch(ww_ring_slot(&channel->ring, slot));
+	__builtin_prefetch(&consumer->marks.header->next, 1); /* the producer has read it */
+	if (bytes)
+		__builtin_prefetch(bytes + slot * channel->form.slot_bytes);
+}
+
+/* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
+static bool mark_frame(struct receiving *receiving, uint64_t frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_ring *ring = &consumer->channel.ring;
+	struct ww_held_frame *found = &receiving->found;
+
+	if (!ww_ring_find(ring, frame, &found->slot))
+		return false;
+	prefetch_frame(consumer, found->slot);
+	found->mark = find_free_mark(consumer);
+	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, found->slot, frame)) {
+		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
+		return false;
+	}
+	if (ww_consumer_is_evicted(consumer)) {
+		unmark(receiving);
+		return false;
+	}
+	found->frame = frame;
+	found->ready = ww_ring_slot(ring, found->slot)->ready;
+	return true;
+}
+
+/* The newest frame that is complete, or the oldest that will be. */
+static bool mark_latest(struct receiving *receiving, uint64_t published)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t depth = consumer->channel.ring.place_count;
+	uint64_t first = published > depth ? published - depth + 1 : 1;
+
+	if (first < consumer->next)
+		first = consumer->next;
+	for (uint64_t frame = published; frame >= first; frame--) {
+		if (!mark_frame(receiving, frame))
+			continue;
+		if (look_at_work(consumer, receiving->found.ready) == WW_OK || frame == first)
+			return true;
+		unmark(receiving);
+	}
+	return false;
+}
+
+/*
+ * With policy block no frame is gone while the producer lives: if it is missing, the producer has
+ * closed its slot, and opens it again when it sees that this consumer needs the frame.
+ */
+static bool is_missing_for_now(struct receiving *receiving, uint64_t frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+
+	return consumer->channel.form.policy == WW_CHANNEL_BLOCK && !is_producer_lost(consumer) &&
+		frame == consumer->next;
+}
+
+/* The next frame that is there; those before it are gone. */
+static bool mark_next(struct receiving *receiving, uint64_t published)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t depth = consumer->channel.ring.place_count;
+	uint64_t frame = consumer->next;
+
+	if (published >= depth && frame <= published - depth)
+		frame = published - depth + 1;
+	for (; frame <= published; frame++) {
+		if (mark_frame(receiving, frame))
+			return true;
+		if (is_missing_for_now(receiving, frame))
+			return false;
+		if (mark_frame(receiving, frame)) /* it came before the producer ended */
+			return true;
+	}
+	return false;
+}
+
+/* Return: WW_OK (found: marked); WW_NOT_READY (there is none). */
+static ww_status find_frame(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t published = ww_ring_published(&consumer->channel.ring);
+
+	receiving->found.frame = 0;
+	for (int i = 0; i < ROUNDS && published >= consumer->next; i++) {
+		bool is_found;
+
+		receiving->looked_up_to = published;
+		is_found = is_latest(consumer) ? mark_latest(receiving, published)
+					       : mark_next(receiving, published);
+		if (is_found)
+			return WW_OK;
+		/* All were taken back meanwhile: then newer ones are there. */
+		if (ww_ring_published(&consumer->channel.ring) == published)
+			break;
+		published = ww_ring_published(&consumer->channel.ring);
+	}
+	return WW_NOT_READY;
+}
+
+/* Frames before @frame that the consumer should have received, and has not. */
+static uint64_t count_missed(const struct ww_consumer *consumer, uint64_t frame)
+{
+	return is_latest(consumer) ? 0 : frame - consumer->next;
+}
+
+static void skip_to(struct ww_consumer *consumer, uint64_t frame, uint64_t dropped)
+{
+	consumer->next = frame;
+	consumer->dropped += dropped;
+	__atomic_store_n(&consumer->marks.header->dropped, consumer->dropped, __ATOMIC_RELAXED);
+	ww_channel_marks_set_next(&consumer->marks, frame);
+}
+
+/*
+ * The marked frame, complete or ordered before the stream's further work. Return: WW_OK;
+ * WW_NOT_READY (unmarked again, or skipped, since it never will be complete).
+ */
+static ww_status order_frame(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_held_frame *found = &receiving->found;
+	ww_status status = look_at_work(consumer, found->ready);
+
+	if (found->ready > WW_SIGNAL_VALUE_MAX) {
+		unmark(receiving);
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's producer announces a frame for a value that no timeline reaches");
+	}
+	if (status == WW_NOT_READY && receiving->stream && consumer->is_trusted)
+		status = ww_stream_wait_enqueue(receiving->stream, consumer->page,
+			sizeof(struct ww_layout_signal_page), found->ready, false);
+	if (status == WW_ERR_PEER_LOST)
+		skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame) + 1);
+	if (status != WW_OK)
+		unmark(receiving);
+	return status == WW_ERR_PEER_LOST ? WW_NOT_READY : status;
+}
+
+static ww_status check_slot(const struct ww_consumer *consumer,
+	const struct ww_layout_channel_slot *slot)
+{
+	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_CHANNEL_DIMS ||
+		slot->metadata_bytes > consumer->channel.form.metadata_bytes)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's producer describes a frame with impossible bytes, shape or metadata");
+	return WW_OK;
+}
+
+/* A frame without a shape has that part of the slot neither written nor read. */
+static void copy_slot(struct ww_layout_channel_slot *out, const struct ww_layout_channel_slot *from)
+{
+	memcpy(out, from, offsetof(struct ww_layout_channel_slot, shape));
+	if (out->ndim > 0)
+		memcpy(out->shape, from->shape, sizeof(out->shape));
+}
+
+/* Tells the caller of the frame, from a copy of what the producer says. */
+static ww_status describe_frame(const struct receiving *receiving, struct ww_frame *out_frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_held_frame *found = &receiving->found;
+	struct ww_layout_channel_slot slot;
+
+	copy_slot(&slot, ww_ring_slot(&consumer->channel.ring, found->slot));
+	ww_try(check_slot(consumer, &slot));
+	ww_channel_fill_frame(&consumer->channel, found->slot, out_frame);
+	out_frame->number = found->frame;
+	out_frame->bytes = slot.bytes;
+	out_frame->submitted_ns = slot.submitted_ns;
+	out_frame->metadata_bytes = slot.metadata_bytes;
+	out_frame->ndim = slot.ndim;
+	if (slot.ndim > 0)
+		memcpy(out_frame->shape, slot.shape, sizeof(out_frame->shape));
+	return WW_OK;
+}
+
+static void keep_frame(struct ww_consumer *consumer, const struct ww_held_frame *found)
+{
+	consumer->held[found->mark] = *found;
+	consumer->channel.held++;
+	consumer->received++;
+	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
+}
+
+static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	ww_status status = find_frame(receiving);
+
+	if (status == WW_OK)
+		status = order_frame(receiving);
+	if (status != WW_OK)
+		return status;
+	status = describe_frame(receiving, out_frame);
+	if (status < 0) {
+		unmark(receiving);
+		return status;
+	}
+	keep_frame(receiving->consumer, &receiving->found);
+	return WW_OK;
+}
+
+/* --- waiting --- */
+
+static const char *reason_of_eviction(uint32_t reason)
+{
+	switch (reason) {
+	case WW_WIRE_CHANNEL_EVICTION_REASON_HAND:
+		return "its program asked for that; to go on, get the channel again";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST:
+		return "the channel's owner, or root, asked for that; to go on, get the channel again";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_TIME:
+		return "that is longer than the producer allows (evict_after); to go on, get the channel again";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT:
+		return "this user has more consumers than the channel allows (consumers_per_uid_max)";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD:
+		return "it takes this process for one of another user, which this process does not";
+	default:
+		return "for a reason that this release does not know";
+	}
+}
+
+static ww_status fail_evicted(const struct ww_consumer *consumer)
+{
+	const struct ww_ring *ring = &consumer->channel.ring;
+	const struct ww_layout_signal_page *page = consumer->page->header;
+	struct ww_layout_channel_eviction eviction;
+	char program[WW_PROGRAM_BYTES];
+
+	memcpy(&eviction, &ring->evictions[consumer->number], sizeof(eviction));
+	ww_wait_result_program(page->program, program);
+	return ww_fail(WW_ERR_EVICTED,
+		"the channel's producer, process %" PRIu32
+		" (%s), evicted this consumer after frame %" PRIu64 ", having waited %" PRIu64
+		" ms for it: %s",
+		page->pid, program, eviction.frame, eviction.waited_ns / 1000000,
+		reason_of_eviction(eviction.reason));
+}
+
+/* Nothing was found after the end: frames up to @seen that are missing are lost. */
+static ww_status end_of_frames(struct ww_consumer *consumer, uint64_t seen)
+{
+	if (seen >= consumer->next)
+		skip_to(consumer, seen + 1, seen + 1 - consumer->next);
+	ww_channel_check_end(&consumer->channel);
+	ww_reattach_note_end(consumer);
+	if (ww_channel_has_ended(&consumer->channel))
+		return ww_channel_fail_ended(&consumer->channel);
+	return WW_END; /* another channel has the name */
+}
+
+static bool is_there(const struct ww_ring *ring, uint64_t frame)
+{
+	uint32_t slot;
+
+	return ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame);
+}
+
+static enum ww_await_look look_for_frame(void *context)
+{
+	const struct receiving *receiving = context;
+	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_ring *ring = &consumer->channel.ring;
+	uint64_t published = ww_ring_published(ring);
+	bool is_over = ww_channel_has_ended(&consumer->channel) || ww_consumer_is_evicted(consumer);
+
+	if (published < consumer->next)
+		return is_over ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
+	if (receiving->found.frame) /* it was there, and not complete */
+		return look_at_work(consumer, receiving->found.ready) == WW_NOT_READY
+			? WW_AWAIT_POLL
+			: WW_AWAIT_DONE;
+	if (published > receiving->looked_up_to)
+		return WW_AWAIT_DONE;
+	return is_there(ring, consumer->next) || is_there(ring, published) || is_over
+		? WW_AWAIT_DONE
+		: WW_AWAIT_POLL;
+}
+
+/* The caller looks for a frame before the time: a frame that has come is received. */
+static ww_status wait_for_frame(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t deadline_ns = deadline_of(receiving);
+	ww_status status = WW_OK;
+	uint64_t until_ns;
+
+	if (receiving->is_woken) /* for nothing: whatever the producer does, this ends in time */
+		status = ww_cancel_check(deadline_ns);
+	if (status != WW_OK)
+		return status;
+	until_ns = ww_channel_next_late_ns(&consumer->channel,
+		ww_channel_next_look_ns(deadline_ns));
+	status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks, look_for_frame,
+		receiving, until_ns);
+	receiving->is_woken = status == WW_OK;
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+/* How many frames count as held; of those being released, the value that is reached first. */
+static uint32_t count_held(struct ww_consumer *consumer, uint64_t *out_value)
+{
+	uint32_t count = consumer->channel.held;
+
+	*out_value = 0;
+	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+		uint64_t value = consumer->releasing[i];
+		struct ww_signal_look look;
+
+		if (value == 0)
+			continue;
+		ww_signal_cell_look(consumer->channel.timeline->cell, &look);
+		if (value <= look.reached) {
+			consumer->releasing[i] = 0;
+			continue;
+		}
+		count++;
+		if (*out_value == 0 || value < *out_value)
+			*out_value = value;
+	}
+	return count;
+}
+
+/* Waits until another frame may be held. */
+static ww_status wait_for_room(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint32_t most = consumer->channel.form.held_max;
+	uint64_t value;
+
+	if (ww_consumer_held(consumer) >= most)
+		return ww_fail(WW_ERR_STATE,
+			"cannot receive a frame: this consumer holds %" PRIu32
+			" of at most %" PRIu32 " (held_max) already; release one",
+			ww_consumer_held(consumer), most);
+	while (count_held(consumer, &value) >= most) {
+		ww_status status = ww_timeline_wait(consumer->channel.timeline, value,
+			ww_clock_left_ns(deadline_of(receiving)), NULL);
+
+		if (status != WW_OK)
+			return status;
+	}
+	return WW_OK;
+}
+
+static ww_status fail_lost_frame(const struct ww_consumer *consumer, uint64_t frame)
+{
+	char program[WW_PROGRAM_BYTES];
+	uint32_t pid = ww_channel_lost_pid(&consumer->channel, program);
+
+	return ww_fail(WW_ERR_PEER_LOST,
+		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
+		" (%s), ended; what was computed from it is not valid",
+		frame, pid, program);
+}
+
+/*
+ * Frames may be released while the consumer's stream still waits for them. If they were never
+ * complete, the next receive says so, once.
+ */
+static ww_status check_unsure_of(struct ww_consumer *consumer)
+{
+	uint64_t frame = consumer->unsure.frame;
+	ww_status status = WW_OK;
+
+	if (frame)
+		status = look_at_work(consumer, consumer->unsure.ready);
+	if (status != WW_NOT_READY)
+		consumer->unsure.frame = 0;
+	return status == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame) : WW_OK;
+}
+
+static ww_status check_unsure(struct ww_consumer *consumer)
+{
+	ww_list_for_each (link, &consumer->former)
+		ww_try(check_unsure_of(ww_container(link, struct ww_consumer, of_current)));
+	ww_reattach_forget_former(consumer);
+	return check_unsure_of(consumer);
+}
+
+static ww_status require_known(const struct ww_channel *channel)
+{
+	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot receive a frame: the connection to the broker broke, which has told the "
+			"producer that this consumer ended; get the channel anew");
+	return WW_OK;
+}
+
+/* --- whether it could --- */
+
+/* Whether the caller knows that this producer sends it no more, and waits for the next one. */
+static bool goes_on(const struct ww_consumer *consumer)
+{
+	const struct ww_reattach *reattach = consumer->reattach;
+	bool is_told_first = ww_ring_is_closed(&consumer->channel.ring) ||
+		ww_consumer_is_evicted(consumer);
+
+	return reattach && reattach->is_over && (!is_told_first || reattach->has_told_end);
+}
+
+/* One that was evicted waits for the producer's end only. */
+static bool note_eviction(struct ww_consumer *consumer)
+{
+	bool is_over = ww_channel_has_ended(&consumer->channel) || ww_reattach_look(consumer);
+
+	if (is_over)
+		ww_reattach_note_end(consumer);
+	return is_over;
+}
+
+static void fill_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness)
+{
+	uint64_t room;
+
+	readiness->is_asleep = &consumer->marks.header->is_asleep;
+	readiness->own_page = consumer->channel.timeline->page;
+	readiness->own_cell = consumer->channel.timeline->cell;
+	readiness->ring = consumer->channel.ring;
+	readiness->marks.mapping = consumer->marks.mapping;
+	if (count_held(consumer, &room) >= consumer->channel.form.held_max)
+		readiness->own_value = room;
+	readiness->peer_page = consumer->page;
+	readiness->peer_cell = consumer->cell;
+	readiness->number = consumer->number;
+	readiness->id = consumer->id;
+	readiness->peer_process = consumer->process;
+	readiness->next = consumer->next;
+	readiness->unsure = consumer->unsure.frame ? consumer->unsure.ready : 0;
+	readiness->is_latest = is_latest(consumer);
+	readiness->again_ns = ww_reattach_look_ns(consumer);
+	ww_readiness_set_consumer(readiness);
+}
+
+ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness)
+{
+	bool is_evicted = ww_consumer_is_evicted(consumer);
+	ww_status status = WW_OK;
+
+	if (!is_evicted && ww_consumer_held(consumer) >= consumer->channel.form.held_max)
+		return WW_NOT_READY;
+	if (is_evicted)
+		(void)note_eviction(consumer);
+	else if (ww_reattach_look(consumer))
+		ww_reattach_note_end(consumer);
+	if (goes_on(consumer))
+		status = ww_reattach_wait(consumer, 0);
+	fill_readiness(consumer, readiness);
+	if (goes_on(consumer)) /* it could not ask, or nothing is there yet */
+		ww_readiness_set_later(readiness);
+	else if (consumer->reattach && consumer->reattach->has_told_end)
+		ww_readiness_set_end(readiness);
+	return status < 0 ? status : WW_OK;
+}
+
+/* --- receive, as a whole --- */
+
+static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	ww_status status;
+
+	receiving->is_over = false;
+	if (ww_consumer_is_evicted(consumer)) {
+		receiving->is_over = note_eviction(consumer);
+		return fail_evicted(consumer);
+	}
+	status = check_unsure(consumer);
+	if (status == WW_OK)
+		status = wait_for_room(receiving);
+
+	while (status == WW_OK && (status = require_known(&consumer->channel)) == WW_OK) {
+		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
+		uint64_t seen = ww_ring_published(&consumer->channel.ring);
+
+		ww_channel_check_deadline(&consumer->channel);
+		status = try_receive(receiving, out_frame);
+		if (status == WW_NOT_READY && ww_consumer_is_evicted(consumer))
+			return fail_evicted(consumer);
+		if (status != WW_NOT_READY)
+			return status;
+		(void)deadline_of(receiving); /* before the broker may be asked */
+		receiving->is_over = (is_over && !receiving->found.frame) ||
+			ww_reattach_look(consumer);
+		if (receiving->is_over)
+			return end_of_frames(consumer, seen);
+		ww_channel_look_at_processes(&consumer->channel);
+		status = wait_for_frame(receiving);
+	}
+	return status;
+}
+
+/* Goes on with the next producer, if that was asked for. */
+static ww_status receive(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	ww_status status = receive_from_one(receiving, out_frame);
+
+	while (consumer->reattach && (receiving->is_over || status == WW_ERR_EVICTED)) {
+		bool is_told = goes_on(consumer);
+
+		consumer->reattach->has_told_end = true;
+		if (!is_told)
+			return status;
+		status = ww_reattach_wait(consumer, deadline_of(receiving));
+		if (status != WW_OK)
+			return status;
+		status = receive_from_one(receiving, out_frame);
+	}
+	return status;
+}
+
+static ww_status require_consumer(const struct ww_channel *channel, const char *action)
+{
+	if (!channel->is_producer && !channel->is_observer)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: this is %s; get the channel to be a consumer too", action,
+		channel->is_producer ? "the channel's producer" : "an observer of the channel");
+}
+
+ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct receiving receiving = {.stream = stream, .timeout_ns = timeout_ns};
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
+	ww_try(require_consumer(channel, "receive"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
+	receiving.consumer = ww_consumer_of(channel);
+	ww_channel_pause_notice(channel);
+	status = receive(&receiving, out_frame);
+	ww_channel_set_notice(channel);
+	return status;
+}
+
+/* --- release --- */
+
+static ww_status fail_not_held(const struct ww_frame *frame)
+{
+	return ww_fail(WW_ERR_INVALID,
+		"frame %" PRIu64 " is not held: it was released already, or never received",
+		frame->number);
+}
+
+/* The consumer, or what it was with the producer of a frame. NULL: there is none */
+static struct ww_consumer *consumer_of_frame(struct ww_consumer *consumer,
+	const struct ww_frame *frame)
+{
+	if (frame->generation == consumer->channel.generation)
+		return consumer;
+	ww_list_for_each (link, &consumer->former) {
+		struct ww_consumer *former = ww_container(link, struct ww_consumer, of_current);
+
+		if (frame->generation == former->channel.generation)
+			return former;
+	}
+	return NULL;
+}
+
+static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *frame,
+	struct ww_held_frame **out_held)
+{
+	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+		if (frame->number && consumer->held[i].frame == frame->number) {
+			*out_held = &consumer->held[i];
+			return WW_OK;
+		}
+	}
+	return fail_not_held(frame);
+}
+
+/* @consumer:  of the frame's producer */
+static ww_status release(struct ww_consumer *consumer, const struct ww_frame *frame,
+	ww_stream *stream)
+{
+	struct ww_channel *channel = &consumer->channel;
+	struct ww_held_frame *held;
+	uint64_t value;
+	ww_status work;
+
+	ww_try(find_held(consumer, frame, &held));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	work = look_at_work(consumer, held->ready);
+	if (work == WW_NOT_READY)
+		consumer->unsure = *held;
+	ww_channel_marks_release(&consumer->marks, held->mark, held->slot, value);
+	ww_channel_marks_wake(&consumer->marks, &channel->ring);
+	if (!consumer->marks.runs_ahead)
+		consumer->releasing[held->mark] = value;
+	held->frame = 0;
+	channel->held--;
+	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;
+}
+
+ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_consumer *consumer;
+	struct ww_consumer *of;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
+	ww_try(require_consumer(channel, "release"));
+	consumer = ww_consumer_of(channel);
+	of = consumer_of_frame(consumer, frame);
+	if (!of)
+		return fail_not_held(frame);
+	status = release(of, frame, stream);
+	ww_reattach_forget_former(consumer);
+	ww_channel_set_notice(channel);
+	return status;
+}
