@@ -9,17 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/params.h"
-#include "base/process.h"
 #include "channel/consumer.h"
-#include "channel/notice.h"
-#include "channel/producer.h"
-#include "share/token_export.h"
-#include "share/sync_object.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
@@ -173,75 +166,4 @@ void ww_channel_fini(struct ww_channel *channel)
 	ww_ring_fini(&channel->ring);
 	ww_attachments_fini(&channel->object);
 	ww_broker_unref(channel->broker);
-}
-
-ww_channel *ww_channel_ref(ww_channel *channel)
-{
-	if (channel)
-		ww_ref_get(&channel->ref);
-	return channel;
-}
-
-ww_channel *ww_channel_unref(ww_channel *channel)
-{
-	if (!channel || !ww_ref_put(&channel->ref))
-		return NULL;
-	channel->notice = ww_channel_notice_free(channel->notice);
-	if (channel->is_producer)
-		ww_producer_free(ww_producer_of(channel));
-	else
-		ww_consumer_free(ww_consumer_of(channel));
-	ww_deferred_reclaim();
-	return NULL;
-}
-
-ww_status ww_channel_export(ww_channel *channel, const struct ww_token_params *params,
-	ww_cancel *cancel, struct ww_token *out_token)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct ww_token_info info = {
-		.struct_size = sizeof(info),
-		.kind = WW_OBJECT_CHANNEL,
-		.access = WW_ACCESS_READ,
-	};
-	struct ww_escrow escrow;
-
-	ww_try(ww_process_enter());
-	ww_require(channel && out_token, "ww_channel_export: channel or out_token is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_sync_object_read_token(params, &escrow));
-	if (!ww_hold_ref_find(channel->is_producer ? &channel->timeline->attachments
-						   : &channel->object,
-		    channel->broker, info.object_id))
-		return ww_fail(WW_ERR_NOT_FOUND, "the broker at %s has lost the channel",
-			channel->broker->address.path);
-	info.total_bytes = channel->form.slot_bytes * channel->form.slot_count;
-	info.bytes = info.total_bytes;
-	memcpy(info.home_uuid, channel->form.home_uuid, sizeof(info.home_uuid));
-	return ww_export_object(channel->broker, &info, &escrow, out_token);
-}
-
-void ww_channel_pause_notice(struct ww_channel *channel)
-{
-	if (channel->notice)
-		ww_notice_pause(&channel->notice->notice);
-}
-
-void ww_channel_set_notice(struct ww_channel *channel)
-{
-	if (channel->notice)
-		ww_channel_notice_set(channel->notice, channel);
-}
-
-ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd)
-{
-	ww_clear(out_fd, -1);
-	ww_try(ww_process_enter());
-	ww_require(channel && out_fd, "ww_channel_eventfd: channel or out_fd is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_readiness_check(channel));
-	if (!channel->notice)
-		ww_try(ww_channel_notice_create(&channel->notice));
-	ww_channel_notice_set(channel->notice, channel);
-	return ww_fd_duplicate(channel->notice->notice.fd, out_fd);
 }

@@ -101,13 +101,6 @@ void ww_channel_fini(struct ww_channel *channel);
 uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
 
 /*
- * Around each call that sleeps, or changes what the channel waits for: what the descriptor shows
- * (notice.h). Without a descriptor they are one load.
- */
-void ww_channel_pause_notice(struct ww_channel *channel);
-void ww_channel_set_notice(struct ww_channel *channel);
-
-/*
  * The status that a frame's struct is refused with. Return: WW_OK; WW_ERR_INVALID (NULL, or
  * struct_size is not set).
  */

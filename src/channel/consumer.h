@@ -65,6 +65,12 @@ static inline struct ww_consumer *ww_consumer_of(struct ww_channel *channel)
 struct ww_readiness;
 ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness);
 
+/* As ww_channel_receive() and ww_channel_release(), whose arguments were checked. */
+ww_status ww_consumer_receive(struct ww_consumer *consumer, ww_stream *stream, uint64_t timeout_ns,
+	struct ww_frame *out_frame);
+ww_status ww_consumer_release(struct ww_consumer *consumer, const struct ww_frame *frame,
+	ww_stream *stream);
+
 /* Frames that the caller holds, of all producers. */
 uint32_t ww_consumer_held(const struct ww_consumer *consumer);
 

@@ -9,6 +9,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
+#include "channel/notice.h"
 #include "channel/producer.h"
 #include "channel/reattach.h"
 #include "sync/wait_result.h"

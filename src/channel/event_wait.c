@@ -13,6 +13,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/channel.h"
+#include "channel/notice.h"
 #include "channel/reattach.h"
 
 #define EVENT_V1_BYTES  sizeof(struct ww_channel_event)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "channel/eviction_request.h"
+#include "channel/notice.h"
 #include "channel/producer.h"
 
 ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/fd.h"
+#include "base/process.h"
 
 static struct ww_channel_notice *notice_of(struct ww_notice *notice)
 {
@@ -34,7 +36,7 @@ static const struct ww_notice_class channel_class = {
 	.withdraw = notice_withdraw,
 };
 
-ww_status ww_channel_notice_create(struct ww_channel_notice **out_notice)
+static ww_status notice_create(struct ww_channel_notice **out_notice)
 {
 	struct ww_channel_notice *made = calloc(1, sizeof(*made));
 	ww_status status;
@@ -68,7 +70,7 @@ struct ww_channel_notice *ww_channel_notice_free(struct ww_channel_notice *notic
 	return NULL;
 }
 
-void ww_channel_notice_set(struct ww_channel_notice *notice, struct ww_channel *channel)
+static void notice_set(struct ww_channel_notice *notice, struct ww_channel *channel)
 {
 	struct ww_readiness readiness;
 	struct ww_error record;
@@ -87,4 +89,31 @@ void ww_channel_notice_set(struct ww_channel_notice *notice, struct ww_channel *
 	ww_readiness_keep(&notice->readiness);
 	notice->is_kept = true;
 	ww_notice_arm(&notice->notice);
+}
+
+/* --- of a channel --- */
+
+void ww_channel_pause_notice(struct ww_channel *channel)
+{
+	if (channel->notice)
+		ww_notice_pause(&channel->notice->notice);
+}
+
+void ww_channel_set_notice(struct ww_channel *channel)
+{
+	if (channel->notice)
+		notice_set(channel->notice, channel);
+}
+
+ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd)
+{
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(channel && out_fd, "ww_channel_eventfd: channel or out_fd is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_readiness_check(channel));
+	if (!channel->notice)
+		ww_try(notice_create(&channel->notice));
+	notice_set(channel->notice, channel);
+	return ww_fd_duplicate(channel->notice->notice.fd, out_fd);
 }

@@ -17,11 +17,15 @@ struct ww_channel_notice {
 	bool is_kept; /* it has references; of the user's thread */
 };
 
-/* Return: as ww_notice_init(). */
-ww_status ww_channel_notice_create(struct ww_channel_notice **out_notice);
-struct ww_channel_notice *ww_channel_notice_free(struct ww_channel_notice *notice); /* takes NULL */
+/* Ends the descriptor of a channel, if it has one. */
+struct ww_channel_notice *ww_channel_notice_free(struct ww_channel_notice *notice);
 
-/* After a call: says whether the channel is ready, and from now on shows when it is. */
-void ww_channel_notice_set(struct ww_channel_notice *notice, struct ww_channel *channel);
+/*
+ * Around each call that sleeps, or changes what the channel waits for. After the call the
+ * descriptor says whether the channel is ready, and from then on shows when it is. Without a
+ * descriptor they are one load.
+ */
+void ww_channel_pause_notice(struct ww_channel *channel);
+void ww_channel_set_notice(struct ww_channel *channel);
 
 #endif

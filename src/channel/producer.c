@@ -16,12 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "channel/readiness.h"
-#include "device/stream.h"
 #include "share/inside.h"
 #include "sync/stream_wait.h"
 
@@ -608,6 +605,26 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 	}
 }
 
+ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, uint64_t timeout_ns,
+	struct ww_frame *out_frame)
+{
+	const struct ww_channel *channel = &producer->channel;
+	struct acquiring acquiring = {
+		.producer = producer,
+		.stream = stream,
+		.may_wait = stream && !is_dropping(producer),
+	};
+	struct ww_producer_slot *slot = NULL;
+	ww_status status = acquire(&acquiring, timeout_ns, &slot);
+
+	if (status != WW_OK)
+		return status;
+	ww_channel_fill_frame(channel, slot_index(producer, slot), out_frame);
+	out_frame->bytes = channel->frame_bytes;
+	out_frame->metadata_bytes = channel->form.metadata_bytes;
+	return WW_OK;
+}
+
 /* --- whether it could --- */
 
 /*
@@ -721,41 +738,4 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 	else
 		ww_readiness_set_now(readiness);
 	return status < 0 ? status : WW_OK;
-}
-
-ww_status ww_producer_require(const struct ww_channel *channel, const char *action)
-{
-	if (channel->is_producer)
-		return WW_OK;
-	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s a frame: this is %s of the channel, which has one producer", action,
-		channel->is_observer ? "an observer" : "a consumer");
-}
-
-ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_frame *out_frame)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct acquiring acquiring = {.stream = stream};
-	struct ww_producer_slot *slot = NULL;
-	ww_status status;
-
-	ww_try(ww_process_enter());
-	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
-	ww_try(ww_producer_require(channel, "acquire"));
-	if (stream)
-		ww_try(ww_stream_check(stream));
-	acquiring.producer = ww_producer_of(channel);
-	acquiring.may_wait = stream && !is_dropping(acquiring.producer);
-	ww_channel_pause_notice(channel);
-	status = acquire(&acquiring, timeout_ns, &slot);
-	ww_channel_set_notice(channel);
-	if (status != WW_OK)
-		return status;
-	ww_channel_fill_frame(channel, slot_index(acquiring.producer, slot), out_frame);
-	out_frame->bytes = channel->frame_bytes;
-	out_frame->metadata_bytes = channel->form.metadata_bytes;
-	return WW_OK;
 }

@@ -37,8 +37,9 @@ static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
 struct ww_readiness;
 ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness);
 
-/* Return: WW_OK; WW_ERR_ACCESS (this is not the producer). @action: "publish" */
-ww_status ww_producer_require(const struct ww_channel *channel, const char *action);
+/* As ww_channel_acquire(), whose arguments were checked. */
+ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, uint64_t timeout_ns,
+	struct ww_frame *out_frame);
 
 /* A slot that is in no list becomes free. */
 void ww_producer_give_back(struct ww_producer *producer, struct ww_producer_slot *slot);

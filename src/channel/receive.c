@@ -15,10 +15,8 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "channel/readiness.h"
 #include "channel/reattach.h"
-#include "device/stream.h"
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"
 
@@ -609,34 +607,16 @@ static ww_status receive(struct receiving *receiving, struct ww_frame *out_frame
 	return status;
 }
 
-static ww_status require_consumer(const struct ww_channel *channel, const char *action)
+ww_status ww_consumer_receive(struct ww_consumer *consumer, ww_stream *stream, uint64_t timeout_ns,
+	struct ww_frame *out_frame)
 {
-	if (!channel->is_producer && !channel->is_observer)
-		return WW_OK;
-	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s a frame: this is %s; get the channel to be a consumer too", action,
-		channel->is_producer ? "the channel's producer" : "an observer of the channel");
-}
+	struct receiving receiving = {
+		.consumer = consumer,
+		.stream = stream,
+		.timeout_ns = timeout_ns,
+	};
 
-ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_frame *out_frame)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct receiving receiving = {.stream = stream, .timeout_ns = timeout_ns};
-	ww_status status;
-
-	ww_try(ww_process_enter());
-	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
-	ww_try(require_consumer(channel, "receive"));
-	if (stream)
-		ww_try(ww_stream_check(stream));
-	receiving.consumer = ww_consumer_of(channel);
-	ww_channel_pause_notice(channel);
-	status = receive(&receiving, out_frame);
-	ww_channel_set_notice(channel);
-	return status;
+	return receive(&receiving, out_frame);
 }
 
 /* --- release --- */
@@ -698,23 +678,15 @@ static ww_status release(struct ww_consumer *consumer, const struct ww_frame *fr
 	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;
 }
 
-ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+ww_status ww_consumer_release(struct ww_consumer *consumer, const struct ww_frame *frame,
+	ww_stream *stream)
 {
-	struct ww_consumer *consumer;
-	struct ww_consumer *of;
+	struct ww_consumer *of = consumer_of_frame(consumer, frame);
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
-	ww_try(require_consumer(channel, "release"));
-	consumer = ww_consumer_of(channel);
-	of = consumer_of_frame(consumer, frame);
 	if (!of)
 		return fail_not_held(frame);
 	status = release(of, frame, stream);
 	ww_reattach_forget_former(consumer);
-	ww_channel_set_notice(channel);
 	return status;
 }

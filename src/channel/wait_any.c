@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "channel/notice.h"
 #include "channel/readiness.h"
 
 #define NONE UINT32_MAX

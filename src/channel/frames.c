@@ -1,14 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * publish.c - the producer gives a slot that it holds to the consumers, or back
+ * frames.c - the calls for frames: the producer acquires slots, and publishes or discards them; a
+ * consumer receives frames, and releases them
+ *
+ * How a slot is found is in producer.c, and how a frame is received in receive.c.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "channel/consumer.h"
+#include "channel/notice.h"
 #include "channel/producer.h"
+#include "device/stream.h"
+
+/* --- the producer --- */
+
+static ww_status require_producer(const struct ww_channel *channel, const char *action)
+{
+	if (channel->is_producer)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: this is %s of the channel, which has one producer", action,
+		channel->is_observer ? "an observer" : "a consumer");
+}
+
+ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
+	ww_try(require_producer(channel, "acquire"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
+	ww_channel_pause_notice(channel);
+	status = ww_producer_acquire(ww_producer_of(channel), stream, timeout_ns, out_frame);
+	ww_channel_set_notice(channel);
+	return status;
+}
 
 static ww_status find_held(struct ww_producer *producer, const struct ww_frame *frame,
 	struct ww_producer_slot **out_slot)
@@ -97,7 +134,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_channel_check_frame(frame, "ww_channel_publish"));
-	ww_try(ww_producer_require(channel, "publish"));
+	ww_try(require_producer(channel, "publish"));
 	producer = ww_producer_of(channel);
 	ww_try(find_held(producer, frame, &slot));
 	ww_try(check_frame(channel, frame));
@@ -128,7 +165,7 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_channel_check_frame(frame, "ww_channel_discard"));
-	ww_try(ww_producer_require(channel, "discard"));
+	ww_try(require_producer(channel, "discard"));
 	producer = ww_producer_of(channel);
 	ww_try(find_held(producer, frame, &slot));
 	ww_try(ww_channel_signal(channel, stream, &value));
@@ -138,4 +175,48 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	channel->held--;
 	ww_channel_set_notice(channel);
 	return WW_OK;
+}
+
+/* --- a consumer --- */
+
+static ww_status require_consumer(const struct ww_channel *channel, const char *action)
+{
+	if (!channel->is_producer && !channel->is_observer)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: this is %s; get the channel to be a consumer too", action,
+		channel->is_producer ? "the channel's producer" : "an observer of the channel");
+}
+
+ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
+	ww_try(require_consumer(channel, "receive"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
+	ww_channel_pause_notice(channel);
+	status = ww_consumer_receive(ww_consumer_of(channel), stream, timeout_ns, out_frame);
+	ww_channel_set_notice(channel);
+	return status;
+}
+
+ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
+	ww_try(require_consumer(channel, "release"));
+	status = ww_consumer_release(ww_consumer_of(channel), frame, stream);
+	ww_channel_set_notice(channel);
+	return status;
 }
