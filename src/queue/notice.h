@@ -18,8 +18,7 @@ struct ww_queue_notice {
 	uint64_t since_ns;           /* when it was armed */
 };
 
-/* Return: as ww_notice_init(). */
-ww_status ww_queue_notice_create(struct ww_work_queue *queue);
+/* Without a descriptor it does nothing. */
 void ww_queue_notice_end(struct ww_work_queue *queue);
 
 /* Around each call of a producer or consumer. Without a descriptor they are one load. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.c - making a work queue, and opening one by name or token
+ * open.c - making a work queue, opening one by name or token, and exporting one
  *
  * The queue's object has no descriptors. The roster is put right after it, as an object inside it,
  * with three: the roster to write, for processes that may write the queue; the roster to read, for
@@ -16,9 +16,11 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "queue/join.h"
+#include "queue/leave.h"
 #include "share/call_limit.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
+#include "share/token_export.h"
 #include "share/token_import.h"
 #include "wire/array_record.h"
 #include "wire/name.h"
@@ -381,4 +383,33 @@ ww_status ww_work_queue_import(ww_device *device, ww_broker *broker, const struc
 	import.message.access = access_of(opening.params.role);
 	ww_try(ww_import_ask(&import, broker, token));
 	return open_queue(&import.grant, &opening, out_queue);
+}
+
+/* --- export --- */
+
+ww_status ww_work_queue_export(ww_work_queue *queue, uint32_t access,
+	const struct ww_token_params *params, ww_cancel *cancel, struct ww_token *out_token)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_token_info info = {
+		.struct_size = sizeof(info),
+		.kind = WW_OBJECT_WORK_QUEUE,
+		.access = access,
+	};
+	struct ww_escrow escrow;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && out_token, "ww_work_queue_export: queue or out_token is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	if (access != WW_ACCESS_READ && access != WW_ACCESS_WRITE)
+		return ww_fail(WW_ERR_INVALID,
+			"a token of a work queue is for WW_ACCESS_READ or WW_ACCESS_WRITE, not %" PRIu32,
+			access);
+	ww_try(ww_sync_object_read_token(params, &escrow));
+	if (!ww_hold_ref_find(&queue->object, queue->broker, info.object_id))
+		return ww_fail(WW_ERR_NOT_FOUND, "the broker at %s has lost the work queue",
+			queue->broker->address.path);
+	info.total_bytes = queue->form.slot_bytes * queue->form.slot_count;
+	info.bytes = info.total_bytes;
+	return ww_export_object(queue->broker, &info, &escrow, out_token);
 }

@@ -117,11 +117,6 @@ struct ww_work_queue {
 ww_status ww_queue_new(const struct ww_wire_work_queue_ref *form, uint32_t role, ww_device *device,
 	struct ww_broker *broker, struct ww_work_queue **out_queue);
 
-/* Leaves the queue; takes one that is not whole yet, too. */
-void ww_queue_free(struct ww_work_queue *queue);
-
-WW_DEFINE_CLEANUP(struct ww_work_queue, ww_queue_free)
-
 static inline bool ww_queue_is_consumer(const struct ww_work_queue *queue)
 {
 	return queue->role == WW_WORK_QUEUE_CONSUMER || queue->role == WW_WORK_QUEUE_FAILED;
