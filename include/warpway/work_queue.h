@@ -436,7 +436,8 @@ WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
  * @role:           WW_WORK_QUEUE_..., of this member
  * @is_closed:      1: ww_work_queue_close() was called
  * @slots:          of each producer
- * @producers:      for a consumer: number of producers whose frames it knows, including ended ones
+ * @producers:      for a consumer or keeper: number of producers whose frames it knows, including
+ *                  ended ones
  * @consumers:      number of entries for consumers that are taken
  * @producers_max:  at one time
  * @consumers_max:  at one time
@@ -447,7 +448,7 @@ WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
  * @slot_bytes:     room for the bytes of a frame
  * @metadata_bytes: room for metadata
  * @available:      number of frames that wait for a consumer. For a producer, this and the next two
- *                  fields count only its own frames; for a keeper they are 0
+ *                  fields count only its own frames
  * @claimed:        frames that consumers have, or have acknowledged by a stream whose work is not
  *                  done yet
  * @failed:         frames that have failed, and are kept
@@ -459,6 +460,21 @@ WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
  * @has_array:      1: @array is filled in
  * @reserved:       0
  * @array:          of every frame
+ * @published_total: frames that all producers have published. This and the next five fields count
+ *                  for the whole queue, since it was made, and include members that have ended. If
+ *                  a member is killed during a call, its last frame may be counted once too much or
+ *                  be missing
+ * @acknowledged_total: frames that were acknowledged, including failed ones. A frame that was
+ *                  acknowledged by a stream, and is given out again because the consumer ended
+ *                  before the stream's work was complete, counts each time
+ * @repeated_total: how often consumers received a frame that had been given out before; not counted
+ *                  for WW_WORK_QUEUE_FAILED
+ * @failed_total:   frames that have failed
+ * @dropped_total:  failed frames that were dropped
+ * @lost_total:     frames that never became complete, because their producer ended
+ * @uncounted:      for a keeper: number of producers about which the broker did not answer. Their
+ *                  frames are missing in @available, @claimed and @failed
+ * @reserved_1:     0
  */
 struct ww_work_queue_info {
 	uint32_t struct_size;
@@ -486,12 +502,22 @@ struct ww_work_queue_info {
 	uint32_t has_array;
 	uint32_t reserved;
 	struct ww_array array;
+	uint64_t published_total;
+	uint64_t acknowledged_total;
+	uint64_t repeated_total;
+	uint64_t failed_total;
+	uint64_t dropped_total;
+	uint64_t lost_total;
+	uint32_t uncounted;
+	uint32_t reserved_1;
 };
 
 /**
  * ww_work_queue_info_get() - describe a queue
  * @queue:  borrowed
  * @info:   the caller's, with struct_size set; filled on success
+ *
+ * May block: for a keeper, while the broker answers about each producer.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */

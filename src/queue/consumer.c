@@ -107,10 +107,19 @@ static bool end_frame(struct ww_queue_held *held)
 	return has_ended;
 }
 
+/* A frame that never became complete. */
+static bool end_lost_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
+{
+	bool has_ended = end_frame(held);
+
+	if (has_ended)
+		ww_queue_bell_count(&queue->bell.header->lost);
+	return has_ended;
+}
+
 static bool give_back(struct ww_work_queue *queue, struct ww_queue_held *held)
 {
-	if (!ww_queue_claim_give_back(&held->ring->claims, held->slot, &held->claim,
-		    queue->form.attempts_max))
+	if (!ww_queue_give_back(queue, held->ring, held->slot, &held->claim))
 		return false;
 	ww_queue_bell_ring(&queue->bell);
 	return true;
@@ -135,6 +144,13 @@ static ww_status open_frame(struct receiving *receiving)
 	return status;
 }
 
+static void count_repeated(struct ww_work_queue *queue)
+{
+	uint64_t *total = &queue->bell.totals[queue->number].repeated;
+
+	ww_queue_total_set(total, ww_queue_total(total) + 1);
+}
+
 static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *found)
 {
 	uint32_t i = 0;
@@ -144,6 +160,8 @@ static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *
 	queue->frames[i] = *found;
 	queue->held++;
 	queue->received++;
+	if (found->claim.attempts > 1 && queue->role == WW_WORK_QUEUE_CONSUMER)
+		count_repeated(queue);
 	found->ring->held++;
 	ww_list_remove(&found->ring->link); /* the others are first next time */
 	ww_list_append(&queue->rings, &found->ring->link);
@@ -159,7 +177,7 @@ static ww_status try_ring(struct receiving *receiving, struct ww_queue_ring *rin
 		ww_status status = look_at_frame(found, receiving->stream);
 
 		if (status == WW_ERR_PEER_LOST) {
-			queue->lost += end_frame(found);
+			queue->lost += end_lost_frame(queue, found);
 			continue;
 		}
 		if (status != WW_OK)
@@ -421,15 +439,30 @@ static ww_status fail_changed(const struct ww_work_frame *frame)
 		frame->number, frame->producer);
 }
 
-/* @work: what became of the frame's own work. Return: whether the claim was ours still. */
-static bool finish_frame(struct ww_queue_held *held, uint64_t value, ww_status work)
+/* @value: of the own timeline; 0: the frame is done. Return: whether the claim was ours still. */
+static bool finish_frame(struct ww_queue_held *held, uint64_t value)
 {
 	bool is_ours;
 
-	if (value == 0 || work == WW_ERR_PEER_LOST)
+	if (value == 0)
 		return end_frame(held);
 	is_ours = ww_queue_claim_finish(&held->ring->claims, held->slot, &held->claim, value);
 	wake_producer(held->ring); /* it looks for the value from now on */
+	return is_ours;
+}
+
+/* A process that sees that the frame is done also sees that it was counted. */
+static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *held,
+	uint64_t value)
+{
+	uint64_t *total = &queue->bell.totals[queue->number].acknowledged;
+	uint64_t before = ww_queue_total(total);
+	bool is_ours;
+
+	ww_queue_total_set(total, before + 1);
+	is_ours = finish_frame(held, value);
+	if (!is_ours)
+		ww_queue_total_set(total, before);
 	return is_ours;
 }
 
@@ -450,7 +483,8 @@ static ww_status acknowledge(struct ww_work_queue *queue, const struct ww_work_f
 		ring->unsure_frame = held->claim.frame;
 		ring->unsure_ready = held->ready;
 	}
-	is_ours = finish_frame(held, value, work);
+	is_ours = work == WW_ERR_PEER_LOST ? end_lost_frame(queue, held)
+					   : count_and_finish(queue, held, value);
 	release_frame(queue, held);
 	if (work == WW_ERR_PEER_LOST)
 		return fail_lost_frame(ring, frame->number);

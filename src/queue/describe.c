@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * describe.c - a work queue, as a member sees it
+ *
+ * A producer counts the frames of its own ring, a consumer those of the rings that it knows. A
+ * keeper knows no ring: it gets what each producer shows, counts, and keeps nothing of it. The
+ * totals are in the roster and in the bell, which all have.
  */
+#include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "queue/rings.h"
 
-#define INFO_V1_BYTES sizeof(struct ww_work_queue_info)
+#define INFO_V1_BYTES offsetof(struct ww_work_queue_info, published_total)
+
+#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 
 static uint32_t count_consumers(const struct ww_queue_bell *bell)
 {
@@ -20,10 +28,47 @@ static uint32_t count_consumers(const struct ww_queue_bell *bell)
 	return count;
 }
 
+/* Return: WW_OK; WW_NOT_READY (the broker did not answer, so the frames are not known). */
+static ww_status count_producer(struct ww_work_queue *queue, uint64_t member,
+	struct ww_work_queue_info *info, struct ww_queue_counts *counts)
+{
+	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
+	ww_status status;
+
+	if (ww_clock_now_ns() < queue->ask_again_ns)
+		return WW_NOT_READY;
+	status = ww_queue_ring_get(queue, member, &ring);
+	if (status == WW_OK) {
+		ww_queue_ring_count(ring, counts);
+		info->producers++;
+	}
+	if (status == WW_OK || ww_queue_is_gone(status) || ww_queue_is_forged(status))
+		return WW_OK;
+	queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+	return WW_NOT_READY;
+}
+
+static void count_as_keeper(struct ww_work_queue *queue, struct ww_work_queue_info *info,
+	struct ww_queue_counts *counts)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	for (uint32_t i = 0; i < queue->roster.count; i++) {
+		uint64_t member = ww_queue_entry_look(&queue->roster.producers[i]);
+
+		if (member)
+			info->uncounted += count_producer(queue, member, info, counts) != WW_OK;
+	}
+	ww_error_restore(&record);
+}
+
 static void describe_frames(struct ww_work_queue *queue, struct ww_work_queue_info *info)
 {
 	struct ww_queue_counts counts = {0};
 
+	if (queue->role == WW_WORK_QUEUE_KEEPER)
+		count_as_keeper(queue, info, &counts);
 	ww_list_for_each (link, &queue->rings) {
 		ww_queue_ring_count(ww_queue_ring_of(link), &counts);
 		info->producers += ww_queue_is_consumer(queue);
@@ -36,6 +81,22 @@ static void describe_frames(struct ww_work_queue *queue, struct ww_work_queue_in
 	info->received = queue->received;
 	info->lost = queue->lost;
 	info->held = queue->held;
+}
+
+static void describe_totals(const struct ww_work_queue *queue, struct ww_work_queue_info *info)
+{
+	const struct ww_queue_roster *roster = &queue->roster;
+	const struct ww_queue_bell *bell = &queue->bell;
+
+	for (uint32_t i = 0; i < roster->count; i++)
+		info->published_total += ww_queue_total(&roster->totals[i].published);
+	for (uint32_t i = 0; i < bell->count; i++) {
+		info->acknowledged_total += ww_queue_total(&bell->totals[i].acknowledged);
+		info->repeated_total += ww_queue_total(&bell->totals[i].repeated);
+	}
+	info->failed_total = ww_queue_total(&bell->header->failed);
+	info->dropped_total = ww_queue_total(&bell->header->dropped);
+	info->lost_total = ww_queue_total(&bell->header->lost);
 }
 
 ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info *info)
@@ -60,5 +121,6 @@ ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info
 	ours.has_array = queue->has_array;
 	ours.array = queue->array;
 	describe_frames(queue, &ours);
+	describe_totals(queue, &ours);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_work_queue_info");
 }

@@ -19,8 +19,7 @@ static void give_back_all(struct ww_work_queue *queue)
 		struct ww_queue_held *held = &queue->frames[i];
 
 		if (held->ring)
-			(void)ww_queue_claim_give_back(&held->ring->claims, held->slot,
-				&held->claim, queue->form.attempts_max);
+			(void)ww_queue_give_back(queue, held->ring, held->slot, &held->claim);
 		held->ring = NULL;
 	}
 }

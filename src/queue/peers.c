@@ -166,8 +166,7 @@ static bool recover_slot(struct ww_work_queue *queue, struct ww_queue_ring *ring
 	case WW_PEER_HAS_DONE:
 		return ww_queue_claim_end(&ring->claims, slot, &claim);
 	case WW_PEER_IS_OVER:
-		return ww_queue_claim_give_back(&ring->claims, slot, &claim,
-			queue->form.attempts_max);
+		return ww_queue_give_back(queue, ring, slot, &claim);
 	case WW_PEER_WORKS:
 		break;
 	}
@@ -266,8 +265,7 @@ static void give_back_number(struct ww_work_queue *queue, struct ww_queue_ring *
 		if (claim.consumer == queue->number &&
 			(claim.state == WW_WIRE_WORK_STATE_CLAIMED ||
 				claim.state == WW_WIRE_WORK_STATE_FINISHING))
-			(void)ww_queue_claim_give_back(&ring->claims, slot, &claim,
-				queue->form.attempts_max);
+			(void)ww_queue_give_back(queue, ring, slot, &claim);
 	}
 }
 

@@ -41,7 +41,10 @@ static void drop_failed(struct ww_work_queue *queue, struct ww_queue_ring *own)
 	while (counts.failed > queue->form.failed_max &&
 		ww_queue_claims_find(&own->claims, WW_WIRE_WORK_STATE_FAILED, queue->published,
 			&slot, &claim)) {
-		queue->dropped += ww_queue_claim_end(&own->claims, slot, &claim);
+		if (ww_queue_claim_end(&own->claims, slot, &claim)) {
+			queue->dropped++;
+			ww_queue_bell_count(&queue->bell.header->dropped);
+		}
 		counts.failed--;
 	}
 }
@@ -297,6 +300,13 @@ enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
 
 /* --- publish --- */
 
+static void count_published(struct ww_work_queue *queue)
+{
+	uint64_t *total = &queue->roster.totals[queue->number].published;
+
+	ww_queue_total_set(total, ww_queue_total(total) + 1);
+}
+
 static ww_status check_held(const struct ww_work_queue *queue, const struct ww_work_frame *frame)
 {
 	if (frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held)
@@ -357,6 +367,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *fram
 	own = ww_queue_own_ring(queue);
 	slot = &queue->slots[frame->slot];
 	frame->number = ++queue->published;
+	count_published(queue);
 	frame->submitted_ns = ww_clock_now_ns();
 	*slot = (struct ww_queue_slot){.frame = frame->number, .ready = value};
 	queue->held--;

@@ -120,6 +120,20 @@ ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready
 	return ww_wait_result_of(&look, ready);
 }
 
+bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring, uint32_t slot,
+	const struct ww_queue_claim *seen)
+{
+	uint32_t attempts_max = queue->form.attempts_max;
+
+	if (!ww_queue_claim_give_back(&ring->claims, slot, seen, attempts_max))
+		return false;
+	if (seen->attempts == WW_QUEUE_ATTEMPTS_END)
+		ww_queue_bell_count(&queue->bell.header->dropped);
+	else if (seen->attempts == attempts_max) /* with more it had failed before */
+		ww_queue_bell_count(&queue->bell.header->failed);
+	return true;
+}
+
 ww_status ww_queue_require_known(const struct ww_work_queue *queue, const char *action)
 {
 	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE))

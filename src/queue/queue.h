@@ -92,7 +92,7 @@ struct ww_work_queue {
 	uint64_t value;  /* the last one that was signalled */
 	uint64_t member; /* what the own entry says */
 	bool is_member;  /* the own object is in the broker */
-	uint32_t number; /* of a consumer: the place of its entry; WW_QUEUE_NOBODY: none */
+	uint32_t number; /* the place of the own entry; WW_QUEUE_NOBODY: none */
 	uint32_t held;   /* slots, or frames, that the caller holds */
 
 	struct ww_list rings; /* struct ww_queue_ring; of a producer the own one only */
@@ -157,6 +157,13 @@ ww_status ww_queue_signal(struct ww_work_queue *queue, ww_stream *stream, uint64
 
 /* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
 ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready);
+
+/*
+ * Gives back a frame that is claimed or finishing. Others are not woken.
+ * Return: false: the claim is not as it was seen any more, and nothing was changed.
+ */
+bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring, uint32_t slot,
+	const struct ww_queue_claim *seen);
 
 /* Fails once the broker has told the others that this member ended. @action: "receive" */
 ww_status ww_queue_require_known(const struct ww_work_queue *queue, const char *action);

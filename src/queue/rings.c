@@ -75,7 +75,7 @@ static ww_status ring_open(struct ww_work_queue *queue, struct ww_queue_ring *ri
 		return ww_fail(WW_ERR_PROTOCOL, "a producer of the work queue shows an empty page");
 	ww_try(ww_ring_import(&ring->ring, fds[1], ww_ring_bytes(&size), ring->id, &size));
 	ww_try(ww_queue_claims_import(&ring->claims, fds[2], ring->id, queue->form.slot_count));
-	return open_memory(queue, ring, grant);
+	return queue->role == WW_WORK_QUEUE_KEEPER ? WW_OK : open_memory(queue, ring, grant);
 }
 
 ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t member,
@@ -254,14 +254,12 @@ static bool take_entry(struct ww_work_queue *queue)
 {
 	struct ww_queue_roster *roster = &queue->roster;
 
-	if (ww_queue_entries_take(roster->producers, roster->count, queue->member) !=
-		WW_QUEUE_NOBODY)
-		return true;
-	for (uint32_t i = 0; i < roster->count; i++) {
+	queue->number = ww_queue_entries_take(roster->producers, roster->count, queue->member);
+	for (uint32_t i = 0; i < roster->count && queue->number == WW_QUEUE_NOBODY; i++) {
 		if (take_over(queue, &roster->producers[i]))
-			return true;
+			queue->number = i;
 	}
-	return false;
+	return queue->number != WW_QUEUE_NOBODY;
 }
 
 ww_status ww_queue_enter_roster(struct ww_work_queue *queue)

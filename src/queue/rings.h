@@ -20,7 +20,7 @@ void ww_queue_ring_free(struct ww_queue_ring *ring); /* takes NULL */
 WW_DEFINE_CLEANUP(struct ww_queue_ring, ww_queue_ring_free)
 
 /*
- * Gets what a producer shows.
+ * Gets what a producer shows; a keeper, which only counts frames, does not get the slots' memory.
  * @out_ring:  the caller's, in no list; NULL on failure
  * Return: WW_OK; as ww_get_reply_ask(), ww_signal_map_import(), ww_memory_import_fd().
  */

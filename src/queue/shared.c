@@ -32,6 +32,17 @@ _Static_assert(sizeof(struct ww_layout_work_queue_bell) == WW_LAYOUT_WORK_QUEUE_
 _Static_assert(sizeof(struct ww_layout_work_queue_claims) == WW_LAYOUT_WORK_QUEUE_CLAIMS_BYTES,
 	"no padding");
 
+/* Where the totals of the roster and of the bell begin, and for how many entries there are some. */
+#define TOTALS_AT      2048
+#define TOTALS_ENTRIES 64
+
+_Static_assert(sizeof(struct ww_layout_work_queue_bell) +
+				TOTALS_ENTRIES * sizeof(struct ww_layout_work_queue_entry) <=
+			TOTALS_AT &&
+		TOTALS_AT + TOTALS_ENTRIES * sizeof(struct ww_layout_work_queue_totals) ==
+			WW_SHARED_FILE_UNIT,
+	"the entries and totals of all members fit into the smallest file");
+
 /* --- files --- */
 
 /* @count items of @item_bytes behind a header */
@@ -118,11 +129,17 @@ void ww_queue_claims_fini(struct ww_queue_claims *claims)
 	claims->mapping = ww_mapping_unref(claims->mapping);
 }
 
+static struct ww_layout_work_queue_totals *totals_of(const struct ww_mapping *mapping)
+{
+	return (void *)((char *)mapping->host_pointer + TOTALS_AT);
+}
+
 static void roster_set(struct ww_queue_roster *roster, struct ww_mapping *mapping, uint32_t count)
 {
 	roster->mapping = mapping;
 	roster->header = mapping->host_pointer;
 	roster->producers = (void *)(roster->header + 1);
+	roster->totals = totals_of(mapping);
 	roster->count = count;
 }
 
@@ -159,6 +176,7 @@ static void bell_set(struct ww_queue_bell *bell, struct ww_mapping *mapping, uin
 	bell->mapping = mapping;
 	bell->header = mapping->host_pointer;
 	bell->consumers = (void *)(bell->header + 1);
+	bell->totals = totals_of(mapping);
 	bell->count = count;
 }
 

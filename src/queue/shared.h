@@ -34,6 +34,11 @@
  * A consumer's number is the place of its entry in the bell. The one that takes over the entry of
  * one that has ended first gives back its claims in all rings.
  *
+ * The roster and the bell also have totals of what members have done. They stay when a member
+ * ends. What each frame changes is counted for each entry, so that a member that counts needs no
+ * atomic addition and shares no counter. A member that is killed in the middle of a call may have
+ * counted a frame too much or too little.
+ *
  * All of this is written by untrusted processes: each word is loaded once, and checked before it is
  * used. A wrong word can lose, repeat or delay frames, and no more.
  */
@@ -117,6 +122,7 @@ struct ww_queue_roster {
 	struct ww_mapping *mapping; /* a reference */
 	struct ww_layout_work_queue_roster *header;
 	struct ww_layout_work_queue_entry *producers;
+	struct ww_layout_work_queue_totals *totals; /* of each entry */
 	uint32_t count;
 };
 
@@ -148,6 +154,7 @@ struct ww_queue_bell {
 	struct ww_mapping *mapping; /* a reference */
 	struct ww_layout_work_queue_bell *header;
 	struct ww_layout_work_queue_entry *consumers;
+	struct ww_layout_work_queue_totals *totals; /* of each entry */
 	uint32_t count;
 };
 
@@ -184,5 +191,25 @@ uint32_t ww_queue_entries_take(struct ww_layout_work_queue_entry *entries, uint3
 
 /* What an entry says of the member of this object. */
 uint64_t ww_queue_entry_of(const uint8_t object_id[WW_WIRE_ID_BYTES]);
+
+/* --- totals --- */
+
+/* Of the own entry, or of any. */
+static inline uint64_t ww_queue_total(const uint64_t *total)
+{
+	return __atomic_load_n(total, __ATOMIC_RELAXED);
+}
+
+/* Of the own entry, which no other process writes. */
+static inline void ww_queue_total_set(uint64_t *total, uint64_t value)
+{
+	__atomic_store_n(total, value, __ATOMIC_RELAXED);
+}
+
+/* Of the bell itself: any member counts there, but few frames need it. */
+static inline void ww_queue_bell_count(uint64_t *total)
+{
+	__atomic_fetch_add(total, 1, __ATOMIC_RELAXED);
+}
 
 #endif

@@ -12,6 +12,7 @@
  *   stream_send               publishes a frame by a stream that waits until `go`
  *   take N                    receives N frames that follow each other, and acknowledges them
  *   hold NUMBER ATTEMPTS      receives this frame, and keeps it
+ *   hold_any                  receives any frame, and keeps it
  *   stream_hold               receives one with the stream
  *   done, reject              what becomes of the frame that is held
  *   stream_done               the same as done, by the stream, which waits until `go` before

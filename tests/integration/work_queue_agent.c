@@ -129,6 +129,18 @@ static ww_status obey_hold(void)
 	return WW_OK;
 }
 
+static ww_status obey_hold_any(void)
+{
+	uint64_t value;
+	ww_status status = receive(NULL);
+
+	if (status != WW_OK)
+		return status;
+	MUST(work_read(&own.held, &value));
+	MUST_EQUAL(own.held.number, value);
+	return WW_OK;
+}
+
 static ww_status obey_stream_hold(void)
 {
 	return receive(stream());
@@ -239,6 +251,7 @@ static const struct agent_command commands[] = {
 	{"stream_send", obey_stream_send},
 	{"acquire", obey_acquire},
 	{"hold", obey_hold},
+	{"hold_any", obey_hold_any},
 	{"stream_hold", obey_stream_hold},
 	{"done", obey_done},
 	{"stream_done", obey_stream_done},

@@ -70,6 +70,38 @@ CASE(work_queue_killed_consumer_wakes_poll, NEEDS_VALUES)
 	end_case();
 }
 
+/* The totals of a consumer that was killed stay; the frame that it had is counted as a repeat. */
+CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
+{
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+	struct child consumers[2];
+	struct child producer;
+	ww_work_queue *keeper;
+
+	start_all(&producer, consumers, 2, "");
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_KEEPER), 0,
+		NULL, &keeper));
+	agent_must(&producer, WW_OK, "send 3");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	agent_must(&consumers[0], WW_OK, "done");
+	agent_must(&consumers[0], WW_OK, "hold 2 1");
+	child_kill(&consumers[0]);
+	agent_must(&consumers[1], WW_OK, "hold_any");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_must(&consumers[1], WW_OK, "hold_any");
+	agent_must(&consumers[1], WW_OK, "done");
+	MUST_OK(ww_work_queue_info_get(keeper, &info));
+	MUST_EQUAL(3, info.published_total);
+	MUST_EQUAL(3, info.acknowledged_total);
+	MUST_EQUAL(1, info.repeated_total);
+	MUST_EQUAL(0, info.failed_total + info.dropped_total + info.lost_total);
+	MUST_EQUAL(0, info.available + info.claimed + info.failed);
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	ww_work_queue_unref(keeper);
+	end_case();
+}
+
 /* Also when nobody else was there, and the one that comes takes over its entry. */
 CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 {
@@ -401,6 +433,9 @@ CASE(work_queue_consumers_killed, NEEDS_VALUES)
 	MUST_OK(ww_work_queue_info_get(queue, &info));
 	MUST_EQUAL(FRAMES, info.published);
 	MUST_EQUAL(0, info.failed + info.dropped + info.claimed + info.available);
+	MUST_EQUAL(FRAMES, info.published_total);
+	/* A consumer counts before it acknowledges, so that each kill can add one. */
+	MUST(info.acknowledged_total >= FRAMES && info.acknowledged_total <= FRAMES + KILLS);
 	for (int i = 0; i < CONSUMERS; i++)
 		child_kill(&consumers[i]);
 	ww_work_queue_unref(queue);

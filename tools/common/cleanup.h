@@ -35,6 +35,11 @@ static inline void own_timeline(ww_timeline **timeline)
 	ww_timeline_unref(*timeline);
 }
 
+static inline void own_work_queue(ww_work_queue **queue)
+{
+	ww_work_queue_unref(*queue);
+}
+
 static inline void own_channel(ww_channel **channel)
 {
 	ww_channel_unref(*channel);

@@ -3,7 +3,7 @@
  * stat.c - `warpway stat`: all that a broker says of one object
  *
  * How far a timeline is says its page, not the broker, so it is imported for a moment. Members of a
- * barrier are the objects inside it.
+ * barrier are the objects inside it. What frames a work queue has says work_queue_report.c.
  */
 #include <stdio.h>
 
@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "warpway/verbs.h"
 #include "warpway/object_view.h"
+#include "warpway/work_queue_report.h"
 
 static struct request stat_request;
 
@@ -127,6 +128,8 @@ static void print_kind(const struct request *request, const struct ww_object_inf
 		print_timeline(request);
 	else if (object->kind == WW_OBJECT_BARRIER)
 		print_barrier(request, object);
+	else if (object->kind == WW_OBJECT_WORK_QUEUE)
+		work_queue_report_print(request->broker, object);
 }
 
 static int print_json(struct request *request, const struct ww_object_info *object)
@@ -135,6 +138,9 @@ static int print_json(struct request *request, const struct ww_object_info *obje
 
 	if (object->kind == WW_OBJECT_TIMELINE)
 		json_object_set_new(root, "timeline", json_of_timeline(request));
+	if (object->kind == WW_OBJECT_WORK_QUEUE)
+		json_object_set_new(root, "work_queue",
+			work_queue_report_json(request->broker, object));
 	return report_json(root, JSON_INDENT(2));
 }
 

@@ -79,6 +79,13 @@ public:
 			return {};
 		return warpway::array(raw().array);
 	}
+	std::uint64_t published_total() const noexcept { return raw().published_total; }
+	std::uint64_t acknowledged_total() const noexcept { return raw().acknowledged_total; }
+	std::uint64_t repeated_total() const noexcept { return raw().repeated_total; }
+	std::uint64_t failed_total() const noexcept { return raw().failed_total; }
+	std::uint64_t dropped_total() const noexcept { return raw().dropped_total; }
+	std::uint64_t lost_total() const noexcept { return raw().lost_total; }
+	std::uint32_t uncounted() const noexcept { return raw().uncounted; }
 };
 
 /* struct ww_work_frame; its fields are read and set by raw() */

@@ -1097,7 +1097,7 @@ module warpway_constants
 
   type, public, bind(c) :: ww_work_queue_info
     !! the state of a queue, as known to one of its members
-    integer(c_int32_t) :: struct_size = 408
+    integer(c_int32_t) :: struct_size = 464
     integer(c_int32_t) :: role = 0
     integer(c_int32_t) :: is_closed = 0
     integer(c_int32_t) :: slots = 0
@@ -1122,5 +1122,13 @@ module warpway_constants
     integer(c_int32_t) :: has_array = 0
     integer(c_int32_t) :: reserved = 0
     type(ww_array) :: array
+    integer(c_int64_t) :: published_total = 0
+    integer(c_int64_t) :: acknowledged_total = 0
+    integer(c_int64_t) :: repeated_total = 0
+    integer(c_int64_t) :: failed_total = 0
+    integer(c_int64_t) :: dropped_total = 0
+    integer(c_int64_t) :: lost_total = 0
+    integer(c_int32_t) :: uncounted = 0
+    integer(c_int32_t) :: reserved_1 = 0
   end type
 end module

@@ -1000,6 +1000,14 @@ static void print_18(void)
 	printf("%s %zu\n", "ww_work_queue_info%has_array", offsetof(struct ww_work_queue_info, has_array));
 	printf("%s %zu\n", "ww_work_queue_info%reserved", offsetof(struct ww_work_queue_info, reserved));
 	printf("%s %zu\n", "ww_work_queue_info%array", offsetof(struct ww_work_queue_info, array));
+	printf("%s %zu\n", "ww_work_queue_info%published_total", offsetof(struct ww_work_queue_info, published_total));
+	printf("%s %zu\n", "ww_work_queue_info%acknowledged_total", offsetof(struct ww_work_queue_info, acknowledged_total));
+	printf("%s %zu\n", "ww_work_queue_info%repeated_total", offsetof(struct ww_work_queue_info, repeated_total));
+	printf("%s %zu\n", "ww_work_queue_info%failed_total", offsetof(struct ww_work_queue_info, failed_total));
+	printf("%s %zu\n", "ww_work_queue_info%dropped_total", offsetof(struct ww_work_queue_info, dropped_total));
+	printf("%s %zu\n", "ww_work_queue_info%lost_total", offsetof(struct ww_work_queue_info, lost_total));
+	printf("%s %zu\n", "ww_work_queue_info%uncounted", offsetof(struct ww_work_queue_info, uncounted));
+	printf("%s %zu\n", "ww_work_queue_info%reserved_1", offsetof(struct ww_work_queue_info, reserved_1));
 }
 
 int main(void)

@@ -1620,6 +1620,23 @@ program raw_values
     - address(c_loc(a_ww_work_queue_info)))
   call put_number('ww_work_queue_info%array', address(c_loc(a_ww_work_queue_info%array)) - &
     address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%published_total', &
+    address(c_loc(a_ww_work_queue_info%published_total)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%acknowledged_total', &
+    address(c_loc(a_ww_work_queue_info%acknowledged_total)) - &
+    address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%repeated_total', &
+    address(c_loc(a_ww_work_queue_info%repeated_total)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%failed_total', &
+    address(c_loc(a_ww_work_queue_info%failed_total)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%dropped_total', &
+    address(c_loc(a_ww_work_queue_info%dropped_total)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%lost_total', &
+    address(c_loc(a_ww_work_queue_info%lost_total)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%uncounted', &
+    address(c_loc(a_ww_work_queue_info%uncounted)) - address(c_loc(a_ww_work_queue_info)))
+  call put_number('ww_work_queue_info%reserved_1', &
+    address(c_loc(a_ww_work_queue_info%reserved_1)) - address(c_loc(a_ww_work_queue_info)))
 contains
   subroutine put_number(name, value)
     character(len=*), intent(in) :: name

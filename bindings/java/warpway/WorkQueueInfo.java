@@ -7,7 +7,7 @@ package warpway;
  * @param role of this member
  * @param isClosed whether no more work comes
  * @param slots of each producer
- * @param producers whose frames a consumer knows
+ * @param producers whose frames a consumer or keeper knows
  * @param consumers that there are
  * @param heldMax frames that one consumer may hold
  * @param held slots or frames that this member holds
@@ -22,12 +22,22 @@ package warpway;
  * @param lost of a consumer: frames that never became complete
  * @param metadataType as the queue was made
  * @param layout of every frame; null: frames are bytes
+ * @param publishedTotal frames that all producers have published since the queue was made; this and
+ *     the other totals include members that have ended
+ * @param acknowledgedTotal frames that were acknowledged, including failed ones
+ * @param repeatedTotal how often a consumer received a frame that had been given out before
+ * @param failedTotal frames that have failed
+ * @param droppedTotal failed frames that were dropped
+ * @param lostTotal frames that never became complete
+ * @param uncounted of a keeper: producers about which the broker did not answer, so that their frames
+ *     are missing in available, claimed and failed
  */
 public record WorkQueueInfo(WorkQueue.Role role, boolean isClosed, int slots, int producers,
 		int consumers, int heldMax, int held, long slotBytes, int metadataBytes, int available,
 		int claimed, int failed, long published, long dropped, long received, long lost,
-		String metadataType, Layout layout) {
-	static final int BYTES = 408;
+		String metadataType, Layout layout, long publishedTotal, long acknowledgedTotal,
+		long repeatedTotal, long failedTotal, long droppedTotal, long lostTotal, int uncounted) {
+	static final int BYTES = 464;
 
 	WorkQueueInfo(Struct info) {
 		this(Struct.entry(WorkQueue.Role.values(), info.u32()), info.flag(), info.u32(), info.u32(),
@@ -42,6 +52,7 @@ public record WorkQueueInfo(WorkQueue.Role role, boolean isClosed, int slots, in
 			String metadataType, boolean hasArray, Struct info) {
 		this(role, isClosed, slots, producers, consumers, heldMax, held, slotBytes, metadataBytes,
 				available, claimed, failed, published, dropped, received, lost, metadataType,
-				info.skip(4).layout(hasArray));
+				info.skip(4).layout(hasArray), info.u64(), info.u64(), info.u64(), info.u64(),
+				info.u64(), info.u64(), info.u32());
 	}
 }
