@@ -6,7 +6,6 @@
  * and what happens when they end, is seen in tests/integration.
  */
 #include <pthread.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "conformance/conformance.h"
@@ -446,84 +445,6 @@ CASE(work_queue_failed_frame_is_read, QUEUES)
 	MUST_EQUAL(0, queue_info(producer).failed);
 	ww_work_queue_unref(failed);
 	queue_end(producer, consumer);
-}
-
-/* --- totals --- */
-
-/* All members, also a keeper, see the same totals; they stay when a member has left. */
-static void totals_must_be(ww_work_queue *queue, uint64_t published, uint64_t acknowledged,
-	uint64_t repeated, uint64_t failed)
-{
-	struct ww_work_queue_info info = queue_info(queue);
-
-	MUST_EQUAL(published, info.published_total);
-	MUST_EQUAL(acknowledged, info.acknowledged_total);
-	MUST_EQUAL(repeated, info.repeated_total);
-	MUST_EQUAL(failed, info.failed_total);
-	MUST_EQUAL(0, info.lost_total);
-	MUST_EQUAL(0, info.uncounted);
-}
-
-CASE(work_queue_totals_outlive_members, QUEUES)
-{
-	struct ww_work_queue_info info;
-	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *keeper;
-
-	scene_begin();
-	keeper = queue_make(QUEUE(.attempts_max = 2));
-	producer = queue_get(PRODUCER);
-	consumer = queue_get(CONSUMER);
-	for (uint64_t i = 1; i <= 4; i++)
-		work_send(producer, i);
-	work_must_come(consumer, 1, 1);
-	for (uint32_t attempt = 1; attempt <= 2; attempt++) {
-		frame = work_must_be(consumer, 2, 2, attempt);
-		MUST_OK(ww_work_queue_reject(consumer, &frame));
-	}
-	frame = work_must_be(consumer, 3, 3, 1);
-	totals_must_be(keeper, 4, 1, 1, 1);
-	totals_must_be(producer, 4, 1, 1, 1);
-	totals_must_be(consumer, 4, 1, 1, 1);
-	info = queue_info(keeper);
-	MUST_EQUAL(1, info.producers);
-	MUST_EQUAL(1, info.available);
-	MUST_EQUAL(1, info.claimed);
-	MUST_EQUAL(1, info.failed);
-	MUST_EQUAL(0, info.dropped_total);
-	ww_work_queue_unref(consumer);
-	consumer = queue_get(CONSUMER); /* it has the entry of the one before */
-	frame = work_must_be(consumer, 3, 3, 2);
-	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
-	work_must_come(consumer, 4, 4);
-	ww_work_queue_unref(consumer);
-	ww_work_queue_unref(producer);
-	producer = queue_get(PRODUCER);
-	work_send(producer, 1);
-	totals_must_be(keeper, 5, 3, 2, 1);
-	ww_work_queue_unref(producer);
-	queue_end(keeper, NULL);
-}
-
-/* A program that was built with the struct as it was before gets that part, and no more. */
-CASE(work_queue_info_as_before, QUEUES)
-{
-	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-	ww_work_queue *producer;
-
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER));
-	work_send(producer, 1);
-	info.struct_size = offsetof(struct ww_work_queue_info, published_total);
-	info.published_total = 77;
-	MUST_OK(ww_work_queue_info_get(producer, &info));
-	MUST_EQUAL(1, info.published);
-	MUST_EQUAL(77, info.published_total);
-	info.struct_size--;
-	MUST_STATUS(WW_ERR_INVALID, ww_work_queue_info_get(producer, &info));
-	queue_end(producer, NULL);
 }
 
 /* A frame that nobody can work on does not stay for ever. */

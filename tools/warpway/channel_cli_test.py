@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""channel_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION - the verbs of `warpway channel`
+"""channel_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION MAKER - the verbs of `warpway channel`, and what `warpway stat`
+says of work queues
 
-With the helpers of broker_cli_test.py, and a broker of its own. Speaks TAP.
+With the helpers of broker_cli_test.py, and a broker of its own. MAKER is work_queue_cli_maker. Speaks TAP.
 """
 import json
 import os
@@ -17,6 +18,7 @@ from broker_cli_test import (  # noqa: E402
     ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, line_of,
     main, npy, path_of, pattern, read, refused, run, spoken, start, write)
 
+MAKER = sys.argv[5]
 VERBS = ["pub", "sub", "stat", "evict", "record", "replay"]
 PUB = ["channel", "pub", "--device", DEVICE]
 SUB = ["channel", "sub", "--wait", "forever"]
@@ -639,7 +641,28 @@ def completion_completes():
     expect(completed(f"warpway channel replay x {FOLDER}/fir") == [path_of("first")], "a folder")
 
 
-CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
+def stat_counts_frames_of_a_work_queue():
+    maker = subprocess.Popen([MAKER, DEVICE, "work/q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
+    try:
+        expect(line_of(maker).strip() == "ready", "the queue is there")
+        for _ in range(2):  # the second finds what the first has found
+            shown = json.loads(done("stat", "--json", "work/q"))["work_queue"]
+            expect(shown == {
+                "is_closed": False, "slots": 8, "slot_bytes": 4096, "producers": 1, "producers_max": 8, "consumers": 1,
+                "consumers_max": 16, "attempts_max": 2, "available": 2, "claimed": 1, "failed": 1, "uncounted": 0,
+                "published_total": 5, "acknowledged_total": 1, "repeated_total": 1, "failed_total": 1,
+                "dropped_total": 0, "lost_total": 0}, str(shown))
+        lines = done("stat", "work/q").decode().splitlines()
+        for line in ("work        open", "slots       8 of each producer, of 4096 bytes (4.0 KiB)",
+                     "attempts    up to 2 for each frame", "frames      2 available, 1 claimed, 1 failed and kept",
+                     "totals      5 published, 1 acknowledged, 1 repeated, 1 failed, 0 dropped, 0 lost"):
+            expect(line in lines, f"{line!r} in {lines}")
+    finally:
+        maker.communicate(timeout=LIMIT_S)
+    expect(maker.returncode == 0, str(maker.returncode))
+
+
+CASES = [stat_counts_frames_of_a_work_queue, wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
          json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
          whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all, stat_shows_less_to_users_who_may_not_read,
          a_consumer_that_is_stuck_is_evicted, an_operator_evicts_a_consumer, an_evicted_consumer_is_told,

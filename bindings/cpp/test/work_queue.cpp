@@ -64,6 +64,7 @@ TEST("work goes to one consumer each, comes again when it is rejected, and ends"
 	consumer.acknowledge(got);
 	CLAIM(consumer.receive(got, forever) == outcome::end);
 	CLAIM(consumer.info().received() == 3 && consumer.info().is_closed());
+	CLAIM(consumer.info().published_total() == 2 && consumer.info().uncounted() == 0);
 }
 
 TEST("work that failed is read; tokens open a queue; wrong types and roles are refused")

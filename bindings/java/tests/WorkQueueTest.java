@@ -52,6 +52,8 @@ class WorkQueueTest {
 			}
 			assertEquals(1, producer.info().published());
 			assertEquals(1, consumer.info().received());
+			assertEquals(1, consumer.info().publishedTotal());
+			assertEquals(1, producer.info().acknowledgedTotal());
 			assertEquals("job/1", consumer.info().metadataType());
 			assertEquals(Layout.of(DType.INT32, 4), consumer.info().layout());
 			assertEquals(Role.CONSUMER, consumer.info().role());
@@ -79,6 +81,9 @@ class WorkQueueTest {
 			}
 			assertNull(consumer.receive(null, NOW));
 			assertEquals(1, producer.info().failed());
+			assertEquals(1, producer.info().repeatedTotal());
+			assertEquals(1, consumer.info().failedTotal());
+			assertEquals(0, consumer.info().uncounted());
 			try (WorkQueue failed = WorkQueue.get(device, broker, name, Role.FAILED, NOW);
 					WorkFrame frame = failed.receive(null, LONG)) {
 				assertEquals(9, frame.copy().getInt(0));

@@ -106,6 +106,7 @@ def test_frames_of_a_killed_consumer_come_again_until_they_fail(device, spawn, r
                 check(frame)
                 assert frame.attempts == 3
         assert (queue.failed, queue.claimed, queue.available) == (0, 0, 0)
+        assert (queue.published_total, queue.repeated_total, queue.failed_total) == (1, 1, 1)
 
 
 def test_work_goes_on_while_consumers_are_killed(device, spawn, request):

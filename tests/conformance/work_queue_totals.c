@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_queue_totals.c - what a work queue says of all its frames, also after members have left
+ */
+#include <stddef.h>
+
+#include "conformance/conformance.h"
+#include "support/broker_case.h"
+#include "support/work_queue.h"
+
+#define QUEUES (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
+
+#define QUEUE(...)  WW_PARAMS(struct ww_work_queue_params, .slot_bytes = 4096, __VA_ARGS__)
+#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
+
+#define PRODUCER WW_WORK_QUEUE_PRODUCER
+#define CONSUMER WW_WORK_QUEUE_CONSUMER
+
+static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
+{
+	ww_work_queue *queue;
+
+	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q", params, NULL, &queue));
+	return queue;
+}
+
+static ww_work_queue *queue_get(uint32_t role)
+{
+	ww_work_queue *queue;
+
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
+	return queue;
+}
+
+static struct ww_work_queue_info queue_info(ww_work_queue *queue)
+{
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+
+	MUST_OK(ww_work_queue_info_get(queue, &info));
+	return info;
+}
+
+static void queue_end(ww_work_queue *queue)
+{
+	ww_work_queue_unref(queue);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* The next frame, which the caller then has. */
+static struct ww_work_frame work_must_be(ww_work_queue *queue, uint64_t number, uint32_t attempts)
+{
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+
+	MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
+	MUST_EQUAL(number, frame.number);
+	MUST_EQUAL(attempts, frame.attempts);
+	return frame;
+}
+
+/* All members, also a keeper, see the same totals; they stay when a member has left. */
+static void totals_must_be(ww_work_queue *queue, uint64_t published, uint64_t acknowledged,
+	uint64_t repeated, uint64_t failed)
+{
+	struct ww_work_queue_info info = queue_info(queue);
+
+	MUST_EQUAL(published, info.published_total);
+	MUST_EQUAL(acknowledged, info.acknowledged_total);
+	MUST_EQUAL(repeated, info.repeated_total);
+	MUST_EQUAL(failed, info.failed_total);
+	MUST_EQUAL(0, info.lost_total);
+	MUST_EQUAL(0, info.uncounted);
+}
+
+CASE(work_queue_totals_outlive_members, QUEUES)
+{
+	struct ww_work_queue_info info;
+	struct ww_work_frame frame;
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	ww_work_queue *keeper;
+
+	scene_begin();
+	keeper = queue_make(QUEUE(.attempts_max = 2));
+	producer = queue_get(PRODUCER);
+	consumer = queue_get(CONSUMER);
+	for (uint64_t i = 1; i <= 4; i++)
+		work_send(producer, i);
+	frame = work_must_be(consumer, 1, 1);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+		frame = work_must_be(consumer, 2, attempt);
+		MUST_OK(ww_work_queue_reject(consumer, &frame));
+	}
+	frame = work_must_be(consumer, 3, 1);
+	totals_must_be(keeper, 4, 1, 1, 1);
+	totals_must_be(producer, 4, 1, 1, 1);
+	totals_must_be(consumer, 4, 1, 1, 1);
+	info = queue_info(keeper);
+	MUST_EQUAL(1, info.producers);
+	MUST_EQUAL(1, info.available);
+	MUST_EQUAL(1, info.claimed);
+	MUST_EQUAL(1, info.failed);
+	MUST_EQUAL(0, info.dropped_total);
+	ww_work_queue_unref(consumer);
+	consumer = queue_get(CONSUMER); /* it has the entry of the one before */
+	frame = work_must_be(consumer, 3, 2);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	frame = work_must_be(consumer, 4, 1);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	ww_work_queue_unref(consumer);
+	ww_work_queue_unref(producer);
+	producer = queue_get(PRODUCER);
+	work_send(producer, 1);
+	totals_must_be(keeper, 5, 3, 2, 1);
+	ww_work_queue_unref(producer);
+	queue_end(keeper);
+}
+
+/* A program that was built with the struct as it was before gets that part, and no more. */
+CASE(work_queue_info_as_before, QUEUES)
+{
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+	ww_work_queue *producer;
+
+	scene_begin();
+	producer = queue_make(QUEUE(.role = PRODUCER));
+	work_send(producer, 1);
+	info.struct_size = offsetof(struct ww_work_queue_info, published_total);
+	info.published_total = 77;
+	MUST_OK(ww_work_queue_info_get(producer, &info));
+	MUST_EQUAL(1, info.published);
+	MUST_EQUAL(77, info.published_total);
+	info.struct_size--;
+	MUST_STATUS(WW_ERR_INVALID, ww_work_queue_info_get(producer, &info));
+	queue_end(producer);
+}
