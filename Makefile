@@ -188,7 +188,8 @@ TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite 
 TSAN_TESTS ?=
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer; TSAN_TESTS='NAME...' runs only these
-	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 $(FIXED_ADDRESSES)' \
+	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 \
+		TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread-sanitizer.supp $(FIXED_ADDRESSES)' \
 		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4 $(TSAN_SUITES) $(TSAN_TESTS)'
 
 FUZZ_SECONDS ?= 60

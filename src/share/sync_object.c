@@ -227,7 +227,8 @@ ww_status ww_sync_object_open_timeline(struct ww_get_reply *grant, uint64_t offs
 	ww_try(open_page(grant, &offset, &is_page, &page));
 	ww_try(ww_timeline_open(page, offset, &timeline));
 	(void)ww_steal(page);
-	timeline->uid = grant->granted.uid;
+	/* Another thread may open the same timeline, and stores the same. */
+	__atomic_store_n(&timeline->uid, grant->granted.uid, __ATOMIC_RELAXED);
 	ww_get_reply_keep(grant, is_page ? &timeline->page->attachments : &timeline->attachments);
 	*out_timeline = ww_steal(timeline);
 	return WW_OK;
