@@ -394,7 +394,7 @@ CASE(channel_evicted_after_time, CHANNELS)
 	event = event_of(producer, WW_CHANNEL_CONSUMER_EVICTED);
 	MUST(event.waited_ns >= 20 * MS);
 	MUST_EQUAL(2, event.frame);
-	MUST_REFUSE(WW_ERR_EVICTED, "evict_after_ns", receive(consumer, WW_FOREVER, &frame));
+	MUST_REFUSE(WW_ERR_EVICTED, "evict_after", receive(consumer, WW_FOREVER, &frame));
 	end(producer, consumer);
 }
 
