@@ -393,6 +393,9 @@ def an_operator_evicts_a_consumer():
     text = done("channel", "evict", "operated", "0").decode()
     expect(re.fullmatch(rf"evicted consumer 0, pid {stuck.pid} \(warpway\), after the producer had waited .* for it\n",
                         text), text)
+    refused(1, f"consumer 0 of operated, process {stuck.pid} (warpway), was evicted already", "channel", "evict", "operated",
+            "0")
+    refused(1, "2 consumers of operated are 'warpway'", "channel", "evict", "operated", "warpway")
     told = spoken("channel", "evict", "--wait", "forever", "operated", str(second.pid))
     expect(sorted(told) == sorted(EVICTION_KEYS) and told["number"] == 1 and told["pid"] == second.pid, str(told))
     while True:

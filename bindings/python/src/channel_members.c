@@ -105,6 +105,7 @@ static PyObject *consumer_object(struct core *core, const struct ww_channel_cons
 		info_seconds(info->waited_ns),
 		PyBool_FromLong(info->is_asleep != 0),
 		PyBool_FromLong(info->is_evicted != 0),
+		PyBool_FromLong(info->is_waited_for != 0),
 		INFO_END,
 	};
 

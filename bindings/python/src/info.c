@@ -120,6 +120,7 @@ static PyStructSequence_Field consumer_fields[] = {
 	{"waited", "float: seconds that the producer has waited for it by now"},
 	{"is_asleep", "bool: it sleeps until a frame comes"},
 	{"is_evicted", "bool: it was evicted, and has not left yet"},
+	{"is_waited_for", "bool: the producer waits for it to release a frame"},
 	{NULL},
 };
 

@@ -270,6 +270,10 @@ def test_evicted_consumer(device):
         publish(channel, 2)
         other.receive().release()
         [number] = [consumer.number for consumer in channel.who() if consumer.held]
+        assert not any(consumer.is_waited_for for consumer in channel.who())
+        with pytest.raises(warpway.Timeout, match=str(os.getpid())):
+            channel.acquire(timeout=0.01)
+        assert [consumer.number for consumer in channel.who() if consumer.is_waited_for] == [number]
         channel.evict(number)
         assert [consumer.is_evicted for consumer in channel.who()].count(True) == 1 and channel.consumers == 1
         publish(channel, 3)

@@ -1450,9 +1450,10 @@ class InFlight(structseq[Any], tuple[str, int, str, float, float | None, int, in
     def broker_id(self) -> str: ...
 
 @final
-class ChannelConsumer(structseq[Any], tuple[int, int, int, str, int, int, int, float, bool, bool]):
+class ChannelConsumer(structseq[Any], tuple[int, int, int, str, int, int, int, float, bool, bool, bool]):
     __match_args__: Final = (
         "number", "pid", "uid", "program", "held", "next", "dropped", "waited", "is_asleep", "is_evicted",
+        "is_waited_for",
     )
     @property
     def number(self) -> int: ...
@@ -1474,6 +1475,8 @@ class ChannelConsumer(structseq[Any], tuple[int, int, int, str, int, int, int, f
     def is_asleep(self) -> bool: ...
     @property
     def is_evicted(self) -> bool: ...
+    @property
+    def is_waited_for(self) -> bool: ...
 
 @final
 class ChannelEvent(structseq[Any], tuple[str, int | None, int, int, str, int, int, float, int, int]):
