@@ -382,6 +382,7 @@ def stuck_consumer_of(name, *options):
 def an_operator_evicts_a_consumer():
     """The producer's program waits for exactly this consumer, in an acquire; then it goes on."""
     producer, stuck = stuck_consumer_of("operated")
+    expect(spoken("channel", "stat", "operated")["consumers"][0]["state"] == "waited-for", "it is another state")
     for wrong in ("1", "31", "4000000000", "none"):
         refused(1, f"has no consumer '{wrong}'; see `warpway channel stat operated`", "channel", "evict", "operated",
                 wrong)

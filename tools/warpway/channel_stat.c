@@ -61,6 +61,8 @@ static const char *consumer_state(const struct ww_channel_consumer_info *consume
 		return "evicted";
 	if (consumer->next == 0)
 		return "joining";
+	if (consumer->is_waited_for)
+		return "waited-for";
 	return consumer->is_asleep ? "asleep" : "awake";
 }
 
