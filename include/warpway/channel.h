@@ -37,8 +37,10 @@
  *     stream may then write while work of the ended process still reads, but no process gets the
  *     results of that work.
  *   - If the producer ends, consumers receive every complete frame, and then WW_ERR_PEER_LOST; the
- *     record names the process. With WW_CONSUMER_REATTACH they go on with the next producer of the
- *     name. If the producer closes the channel, they receive all published frames, and then WW_END.
+ *     record names the process. A stream that waited for it is lost then (device.h): a consumer
+ *     receives without this stream, or after ww_stream_recover(). With WW_CONSUMER_REATTACH they
+ *     go on with the next producer of the name. If the producer closes the channel, they receive
+ *     all published frames, and then WW_END.
  *   - A stream of the producer waits on the GPU only for consumers of its own user, because a wait
  *     that never ends would block it. For other consumers the CPU waits. The same is true for the
  *     streams of a consumer. If the producer has WW_CHANNEL_TRUST_USERS and a consumer

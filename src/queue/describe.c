@@ -44,7 +44,8 @@ static ww_status count_producer(struct ww_work_queue *queue, uint64_t member,
 	}
 	if (status == WW_OK || ww_queue_is_gone(status) || ww_queue_is_forged(status))
 		return WW_OK;
-	queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+	if (status == WW_ERR_NO_BROKER || status > 0) /* nor would it answer for the next one */
+		queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
 	return WW_NOT_READY;
 }
 
@@ -63,11 +64,12 @@ static void count_as_keeper(struct ww_work_queue *queue, struct ww_work_queue_in
 	ww_error_restore(&record);
 }
 
-static void describe_frames(struct ww_work_queue *queue, struct ww_work_queue_info *info)
+/* @asks: of a keeper: the broker, about each producer */
+static void describe_frames(struct ww_work_queue *queue, struct ww_work_queue_info *info, bool asks)
 {
 	struct ww_queue_counts counts = {0};
 
-	if (queue->role == WW_WORK_QUEUE_KEEPER)
+	if (queue->role == WW_WORK_QUEUE_KEEPER && asks)
 		count_as_keeper(queue, info, &counts);
 	ww_list_for_each (link, &queue->rings) {
 		ww_queue_ring_count(ww_queue_ring_of(link), &counts);
@@ -120,7 +122,8 @@ ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info
 	memcpy(ours.metadata_type, queue->form.metadata_type, sizeof(ours.metadata_type));
 	ours.has_array = queue->has_array;
 	ours.array = queue->array;
-	describe_frames(queue, &ours);
+	/* A program that was built before the totals expects of a keeper that it never asks. */
+	describe_frames(queue, &ours, info->struct_size > INFO_V1_BYTES);
 	describe_totals(queue, &ours);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_work_queue_info");
 }

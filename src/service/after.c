@@ -17,6 +17,9 @@
 /* Between two looks at all timelines other work has so many times what the first one took. */
 #define PAUSE_FACTOR 8
 
+/* How soon the kernel says that a process has ended whose connection broke. */
+#define END_NS UINT64_C(1000000000)
+
 void ww_service_after_free(struct ww_service_after *after)
 {
 	if (!after)
@@ -146,16 +149,41 @@ static ww_status fail_lost(const struct ww_timeline *timeline, const struct ww_s
 	return WW_ERR_DEPENDENCY_FAILED;
 }
 
-ww_status ww_service_after_look(const struct ww_service_lane *lane, uint64_t value,
-	char *out_message)
+/*
+ * The broker says that a timeline is lost when the connection of its process breaks, just before
+ * the process ends. If that is the client itself, its lanes go on waiting until the server sees
+ * that it has ended, and drops its calls: else those behind this one would be started.
+ */
+static bool may_have_ended(struct ww_service_peer *peer, const struct ww_timeline *timeline)
+{
+	const struct ww_layout_signal_page *page = timeline->page->header;
+
+	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) || page->lost_pid == 0 ||
+		page->lost_pid != peer->pid)
+		return false;
+	if (peer->lost_until_ns == 0)
+		peer->lost_until_ns = ww_clock_now_ns() + END_NS;
+	return ww_clock_now_ns() < peer->lost_until_ns;
+}
+
+static ww_status look_at(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+	uint64_t value, struct ww_signal_look *look)
 {
 	const struct ww_timeline *timeline = lane->after->timeline;
-	struct ww_signal_look look;
 	ww_status status;
 
-	ww_signal_cell_look(timeline->cell, &look);
-	status = ww_wait_result_of(&look, value);
-	return status < 0 ? fail_lost(timeline, &look, value, out_message) : status;
+	ww_signal_cell_look(timeline->cell, look);
+	status = ww_wait_result_of(look, value);
+	return status < 0 && may_have_ended(peer, timeline) ? WW_NOT_READY : status;
+}
+
+ww_status ww_service_after_look(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+	uint64_t value, char *out_message)
+{
+	struct ww_signal_look look;
+	ww_status status = look_at(peer, lane, value, &look);
+
+	return status < 0 ? fail_lost(lane->after->timeline, &look, value, out_message) : status;
 }
 
 /* Soon, while the waits are short. */
@@ -178,15 +206,14 @@ void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *p
 		service->after_look_ns = look_ns;
 }
 
-static bool waits_no_longer(const struct ww_service *service, const struct ww_service_peer *peer,
+static bool waits_no_longer(const struct ww_service *service, struct ww_service_peer *peer,
 	const struct ww_service_lane *lane, uint64_t now_ns)
 {
 	const struct ww_layout_service_request *request = &peer->calls[lane->first].request;
 	struct ww_signal_look look;
 
-	ww_signal_cell_look(lane->after->timeline->cell, &look);
 	return service->is_refusing || now_ns >= request->deadline_ns ||
-		ww_wait_result_of(&look, request->after) != WW_NOT_READY ||
+		look_at(peer, lane, request->after, &look) != WW_NOT_READY ||
 		ww_service_requests_is_cancelled(&peer->requests, lane->first, request->call);
 }
 
@@ -219,7 +246,7 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 	ww_list_for_each (link, &service->active) {
 		struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if (!peer->waiting_after || !ww_service_peer_may_start(peer))
+		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
 		peer_look(service, peer, began_ns);

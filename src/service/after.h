@@ -49,10 +49,11 @@ void ww_service_after_leave(struct ww_service_lane *lane);
 
 /*
  * Of the lane's timeline. @out_message: of WW_ERROR_MESSAGE_BYTES; why, if the value never comes
- * Return: WW_OK (the value is completed); WW_NOT_READY; WW_ERR_DEPENDENCY_FAILED.
+ * Return: WW_OK (the value is completed); WW_NOT_READY (also for a moment after the timeline was
+ *         lost, if the client may have ended); WW_ERR_DEPENDENCY_FAILED.
  */
-ww_status ww_service_after_look(const struct ww_service_lane *lane, uint64_t value,
-	char *out_message);
+ww_status ww_service_after_look(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+	uint64_t value, char *out_message);
 
 /* A lane of the client begins to wait. By the leader, locked. */
 void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane);

@@ -169,7 +169,7 @@ void ww_depends_look_at_all(struct ww_service *service, uint64_t now_ns)
 	ww_list_for_each (link, &service->active) {
 		struct ww_service_peer *peer = ww_container(link, struct ww_service_peer, active);
 
-		if (!ww_service_peer_may_start(peer))
+		if (peer->is_refused || peer->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
 		peer_look(service, peer, now_ns);

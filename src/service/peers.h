@@ -103,6 +103,7 @@ struct ww_service_peer {
 	uint64_t waiting_after;
 	struct ww_service_after *afters[WW_SERVICE_LANES_MAX]; /* owned; NULL: a free place */
 	uint64_t afters_used;                                  /* how often a lane has had one */
+	uint64_t lost_until_ns; /* its timelines are lost: until then it may have ended; 0: no */
 	uint64_t kept_bytes;
 	struct ww_list kept;     /* struct ww_kept_result */
 	struct ww_recent recent; /* if the service keeps memories */
@@ -134,13 +135,6 @@ static inline bool ww_service_arguments_are_inside(const struct ww_layout_servic
 {
 	return ww_service_is_inside(request->arguments_at, request->arguments_bytes, area_bytes) &&
 		(!request->after || request->arguments_bytes >= WW_TOKEN_BYTES);
-}
-
-/* Whether calls of it may be started. The broker says first that its timelines are lost. */
-static inline bool ww_service_peer_may_start(const struct ww_service_peer *peer)
-{
-	return !peer->is_refused && !peer->is_gone &&
-		!(peer->page && __atomic_load_n(&peer->page->header->lost, __ATOMIC_ACQUIRE));
 }
 
 static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)

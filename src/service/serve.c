@@ -132,7 +132,7 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 			"a call starts after a value that no timeline can have");
 	if (!ww_service_after_recall(peer, lane, request))
 		return LOOK_UP;
-	status = ww_service_after_look(lane, request->after, out->message);
+	status = ww_service_after_look(peer, lane, request->after, out->message);
 	if (status == WW_NOT_READY && service->is_refusing)
 		return end_with(out, WW_ERR_UNAVAILABLE,
 			"the service is draining: it waits for no timeline of a client");
@@ -292,7 +292,7 @@ static struct ww_call *find_call(struct ww_service *service)
 			struct ww_service_peer *peer = ww_service_active_of(service->turn);
 
 			ww_service_peer_absorb(service, peer);
-			if (!peer->ready || !ww_service_peer_may_start(peer))
+			if (!peer->ready || peer->is_refused || peer->is_gone)
 				continue;
 			pthread_mutex_lock(&service->lock);
 			call = peer_start(service, peer);
@@ -370,8 +370,8 @@ static bool has_queued(const struct ww_service *service)
 	ww_list_for_each (link, &service->active) {
 		const struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if ((peer->ready || peer->waiting || peer->waiting_after) &&
-			ww_service_peer_may_start(peer))
+		if ((peer->ready || peer->waiting || peer->waiting_after) && !peer->is_refused &&
+			!peer->is_gone)
 			return true;
 	}
 	return false;
@@ -411,7 +411,7 @@ enum ww_await_look ww_service_look(struct ww_service *service)
 	ww_list_for_each (link, &service->active) {
 		const struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if (peer->ready && ww_service_peer_may_start(peer))
+		if (peer->ready && !peer->is_refused && !peer->is_gone)
 			return WW_AWAIT_DONE;
 	}
 	if (is_drained(service) || service->is_faulty ||

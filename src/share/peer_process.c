@@ -53,9 +53,21 @@ struct ww_peer_process *ww_peer_process_unref(struct ww_peer_process *process)
 	return NULL;
 }
 
-bool ww_peer_process_look(struct ww_peer_process *process)
+bool ww_peer_process_ask(struct ww_peer_process *process)
 {
 	struct pollfd look;
+
+	if (!process || ww_peer_process_has_ended(process))
+		return process != NULL;
+	look = (struct pollfd){.fd = process->fd, .events = POLLIN};
+	if (poll(&look, 1, 0) <= 0)
+		return false;
+	atomic_store_explicit(&process->has_ended, true, memory_order_release);
+	return true;
+}
+
+bool ww_peer_process_look(struct ww_peer_process *process)
+{
 	uint64_t now_ns;
 
 	if (!process || ww_peer_process_has_ended(process))
@@ -64,11 +76,7 @@ bool ww_peer_process_look(struct ww_peer_process *process)
 	if (now_ns < atomic_load_explicit(&process->look_ns, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&process->look_ns, now_ns + WW_PEER_LOOK_NS, memory_order_relaxed);
-	look = (struct pollfd){.fd = process->fd, .events = POLLIN};
-	if (poll(&look, 1, 0) <= 0)
-		return false;
-	atomic_store_explicit(&process->has_ended, true, memory_order_release);
-	return true;
+	return ww_peer_process_ask(process);
 }
 
 /* -1: the kernel has none, or none is to be had; the broker's word is enough then. */

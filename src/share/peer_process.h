@@ -47,7 +47,10 @@ ww_status ww_peer_process_get(const struct ww_get_reply *grant, size_t at,
 struct ww_peer_process *ww_peer_process_ref(struct ww_peer_process *process);   /* takes NULL */
 struct ww_peer_process *ww_peer_process_unref(struct ww_peer_process *process); /* takes NULL */
 
-/* Asks the kernel, if the last time was WW_PEER_LOOK_NS ago. @process: NULL: false */
+/* Whether it has ended, says the kernel. @process: NULL: false */
+bool ww_peer_process_ask(struct ww_peer_process *process);
+
+/* The same, if it was not asked in the last WW_PEER_LOOK_NS. */
 bool ww_peer_process_look(struct ww_peer_process *process);
 
 /* What is known. @process: NULL: false */

@@ -343,7 +343,7 @@ static void bcast_until_divided(int root, MPI_Comm comm)
 	uint64_t wanted = rank == (root ? victim : 0) ? COPY_BEFORE_ANSWER : COPY_OF_THIRD_PART;
 	int is_divided = 0;
 
-	for (int i = 0; i < 2000 && !is_divided; i++) {
+	for (int i = 0; i < 100000 && !is_divided; i++) {
 		unsigned long long direct = info().direct_collectives;
 		uint64_t copies = call_count("cuMemcpyAsync");
 		int mine;

@@ -14,8 +14,8 @@
 #include "common/number.h"
 #include "warpway/format.h"
 
-/* Return: whether the user may see it. */
-static bool find_queue(ww_broker *broker, const struct ww_object_info *object,
+/* Return: WW_OK; WW_ERR_ACCESS; WW_ERR_PROTOCOL: it is a part of a queue; another error. */
+static ww_status find_queue(ww_broker *broker, const struct ww_object_info *object,
 	struct ww_work_queue_info *out_info)
 {
 	const struct ww_work_member_params params = {
@@ -24,11 +24,21 @@ static bool find_queue(ww_broker *broker, const struct ww_object_info *object,
 	};
 	OWN(device) ww_device *host = NULL;
 	OWN(work_queue) ww_work_queue *queue = NULL;
+	ww_status status = ww_device_open("host", &host);
 
 	*out_info = WW_INIT(struct ww_work_queue_info);
-	return ww_device_open("host", &host) == WW_OK &&
-		ww_work_queue_get(host, broker, object->name, &params, 0, NULL, &queue) == WW_OK &&
-		ww_work_queue_info_get(queue, out_info) == WW_OK;
+	if (status == WW_OK)
+		status = ww_work_queue_get(host, broker, object->name, &params, 0, NULL, &queue);
+	return status == WW_OK ? ww_work_queue_info_get(queue, out_info) : status;
+}
+
+static void print_why_not(ww_status status)
+{
+	if (status == WW_ERR_ACCESS)
+		printf("frames      not shown to this user\n");
+	else if (status != WW_ERR_PROTOCOL)
+		printf("frames      not known: %s\n",
+			status < 0 ? ww_error_last()->message : ww_status_text(status));
 }
 
 static void print_frames(const struct ww_work_queue_info *info)
@@ -49,9 +59,10 @@ void work_queue_report_print(ww_broker *broker, const struct ww_object_info *obj
 	struct ww_work_queue_info info;
 	char id[FORMAT_ID_BYTES];
 	char size[NUMBER_BYTES];
+	ww_status status = find_queue(broker, object, &info);
 
-	if (!find_queue(broker, object, &info)) {
-		printf("frames      not shown to this user\n");
+	if (status != WW_OK) {
+		print_why_not(status);
 		return;
 	}
 	number_size_text(info.slot_bytes, size);
@@ -70,7 +81,7 @@ json_t *work_queue_report_json(ww_broker *broker, const struct ww_object_info *o
 {
 	struct ww_work_queue_info info;
 
-	if (!find_queue(broker, object, &info))
+	if (find_queue(broker, object, &info) != WW_OK)
 		return json_null();
 	return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I}",

@@ -7,6 +7,8 @@
  */
 #include "work_queue.h"
 
+#include <stddef.h>
+
 #define DRAIN_NS UINT64_C(1000000000) /* for a stream that uses a frame which is given back */
 
 _Static_assert(WW_WORK_QUEUE_DIMS == WW_CHANNEL_DIMS, "frames of both have as many dimensions");
@@ -149,7 +151,8 @@ struct channel_state *work_queue_state_new(ww_work_queue *queue, ww_device *devi
 		return NULL;
 	}
 	state->queue = queue;
-	state->queue_form = WW_INIT(struct ww_work_queue_info);
+	/* Without the totals nothing is asked of the broker. */
+	state->queue_form.struct_size = offsetof(struct ww_work_queue_info, published_total);
 	if (ww_work_queue_info_get(queue, &state->queue_form) != WW_OK)
 		return channel_state_unref(state);
 	set_form(state);

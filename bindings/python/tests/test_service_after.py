@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that start after a value of a timeline."""
+import os
+import socket
 import time
 
 import pytest
@@ -80,11 +82,15 @@ def test_calls_start_after_values_of_streams(device):
         warpway.Service(device=device, after_streams=-1)
 
 
-def submit_and_wait(talk, name):
+def submit_and_wait(talk, name, is_shared_first):
     """Calls, of which the first starts after a value of a timeline of this process."""
     timeline = warpway.Timeline()
+    if is_shared_first:  # then the broker says first of the timeline, and then of the client, that it is lost
+        timeline.token()
     with warpway.Client(name, timeout=LIMIT_S) as client:
-        tickets = [client.submit("add", 100, after=(timeline, 1))]
+        timeline.signal(1)
+        client.add(1, after=(timeline, 1), timeout=LIMIT_S)  # the server has the timeline from then on
+        tickets = [client.submit("add", 100, after=(timeline, 2))]
         tickets += [client.submit("add", 200 + i) for i in range(5)]
         talk.send("submitted")
         talk.recv()
@@ -98,8 +104,8 @@ def test_calls_of_a_client_that_was_killed(device, spawn, request):
         service.offer("add", "i32 a -> i32 sum", lambda a: seen.append(a) or a + 1)
 
     with served(device, offer_seen, name=request.node.name) as (service, client):
-        for _ in range(5):
-            child = spawn(submit_and_wait, request.node.name)
+        for number in range(6):
+            child = spawn(submit_and_wait, request.node.name, number % 2 == 0)
             child.receive()
             assert client.add(1) == 2
             child.kill()
@@ -108,3 +114,40 @@ def test_calls_of_a_client_that_was_killed(device, spawn, request):
                 client.add(1)
             assert service.info().clients == 1
     assert set(seen) == {1}
+
+
+def break_connections():
+    """Those to the broker end, as when the broker refuses what a process sends."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            connection = socket.socket(fileno=os.dup(int(name)))
+        except OSError:  # it is no socket, or was the descriptor of the list
+            continue
+        with connection:
+            if connection.family == socket.AF_UNIX and connection.getpeername() == os.environ["WARPWAY_BROKER"]:
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def call_without_connection(talk, name):
+    timeline = warpway.Timeline()
+    with warpway.Client(name, timeout=LIMIT_S) as client:
+        timeline.signal(1)
+        client.add(1, after=(timeline, 1), timeout=LIMIT_S)  # the server has the timeline from then on
+        waiting = client.submit("add", 100, after=(timeline, 2))
+        behind = client.submit("add", 200)
+        talk.send("submitted")
+        talk.recv()
+        break_connections()
+        with pytest.raises(warpway.DependencyFailed):
+            waiting.result(timeout=LIMIT_S)
+        return behind.result(timeout=LIMIT_S), client.add(300, timeout=LIMIT_S)
+
+
+def test_client_that_lives_without_its_connection(device, spawn, request):
+    """Its timelines are lost, but its calls are run."""
+    with served(device, offer, name=request.node.name) as (_, client):
+        child = spawn(call_without_connection, request.node.name)
+        child.receive()
+        assert client.add(1) == 2
+        child.send("break")
+        assert child.result() == (201, 301)
