@@ -199,7 +199,7 @@ static const struct info_type types[] = {
 			flight_fields, 10}},
 	{CORE_CHANNEL_CONSUMER,
 		{"warpway.ChannelConsumer", "A consumer of a channel, as it shows itself.",
-			consumer_fields, 10}},
+			consumer_fields, 11}},
 	{CORE_CHANNEL_EVENT,
 		{"warpway.ChannelEvent", "What has happened to a channel.", channel_event_fields,
 			10}},
