@@ -418,7 +418,7 @@ void divided_bcast_killed(void)
 static void be_killed_before_answer(bool is_root)
 {
 	const struct kill_point point = {is_root, false, COPY_BEFORE_ANSWER, ANY};
-	pthread_t watcher;
+	pthread_t watcher = 0;
 
 	open_fakecuda();
 	victim = 2;
