@@ -255,6 +255,20 @@ CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 	end_case();
 }
 
+static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t lost)
+{
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+	ww_work_queue *keeper;
+
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_KEEPER), 0,
+		NULL, &keeper));
+	MUST_OK(ww_work_queue_info_get(keeper, &info));
+	MUST_EQUAL(published, info.published_total);
+	MUST_EQUAL(acknowledged, info.acknowledged_total);
+	MUST_EQUAL(lost, info.lost_total);
+	ww_work_queue_unref(keeper);
+}
+
 /* A consumer's stream waits for a frame that never is complete: it is told, and goes on. */
 CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 {
@@ -272,6 +286,7 @@ CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "hold 2 1");
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_must(&consumers[0], WW_TIMED_OUT, "no_more wait_ms=0");
+	totals_must_be(2, 1, 1);
 	for (int i = 0; i < 2; i++)
 		agent_end(&consumers[i]);
 	end_case();
