@@ -204,7 +204,7 @@ def test_rate():
 
 def test_holders_are_grouped():
     def consumer(pid, program):
-        return warpway.ChannelConsumer((0, pid, 0, program, 0, 0, 0, 0.0, False, False))
+        return warpway.ChannelConsumer((0, pid, 0, program, 0, 0, 0, 0.0, False, False, False))
 
     there = [consumer(pid, "heat-window") for pid in (5, 6, 7, 8)] + [consumer(9, "heat-top")]
     said = name_holders(there)
