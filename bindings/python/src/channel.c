@@ -29,10 +29,19 @@ static struct channel_handle *handle_of(PyObject *self)
 	return (struct channel_handle *)self;
 }
 
+/* At the end of Python an open one can outlive what its type knows. */
 const struct handle_class *channel_class_of(PyObject *self)
 {
-	return Py_TYPE(self) == core_of(self)->types[CORE_WORK_QUEUE] ? &work_queue_class
-								      : &channel_class;
+	const struct channel_state *state = handle_of(self)->base.object;
+	const struct core *core;
+
+	if (state)
+		return state->class->handle;
+	core = core_of(self);
+	if (!core)
+		PyErr_Clear();
+	return core && Py_TYPE(self) == core->types[CORE_WORK_QUEUE] ? &work_queue_class
+								     : &channel_class;
 }
 
 PyObject *channel_fail(struct core *core, ww_status status)

@@ -105,7 +105,9 @@ static void memory_linger(PyObject *self)
 	struct core *core = core_of(self);
 	PyObject *type, *value, *traceback, *module = NULL, *copy = NULL, *done = NULL;
 
-	if (!core->types[CORE_MEMORY] || !Py_IsInitialized())
+	if (!core)
+		PyErr_Clear();
+	if (!core || !core->types[CORE_MEMORY] || !Py_IsInitialized())
 		return;
 	PyErr_Fetch(&type, &value, &traceback);
 	copy = memory_object(core, ww_memory_ref(((struct handle *)self)->object));

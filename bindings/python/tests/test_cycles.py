@@ -2,6 +2,9 @@
 """Cycles of references by way of this package's objects are collected."""
 
 import gc
+import subprocess
+import sys
+import textwrap
 import weakref
 
 import pytest
@@ -117,3 +120,21 @@ def test_the_collector_sees_what_is_kept():
     array = memory.array(1, "uint8")
     assert any(found is memory for found in gc.get_referents(array))
     assert gc.is_tracked(memory) and gc.is_tracked(array)
+
+
+@pytest.mark.parametrize("made", ["Channel(None, slot_bytes=4096", "WorkQueue(None, slot_bytes=4096", "Service(None"])
+def test_cycle_that_lasts_to_the_end_of_python(device, made):
+    program = f"""
+        import warpway
+
+        class Owner:
+            def __init__(self):
+                self.owner = self
+                self.made = warpway.{made}, device={device!r})
+
+        owner = Owner()
+        owner.end = lambda: owner
+        import unittest  # many modules end after the package's own
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
