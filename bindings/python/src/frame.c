@@ -206,7 +206,7 @@ static PyObject *make_ready(PyObject *array, PyObject *stream)
 	return done; /* the array itself */
 }
 
-/* Return: borrowed; NULL with an exception. */
+/* Return: owned, for the frame may end meanwhile; NULL with an exception. */
 static PyObject *frame_array(PyObject *self)
 {
 	struct frame *frame = frame_of(self);
@@ -216,7 +216,7 @@ static PyObject *frame_array(PyObject *self)
 	if (!require_open(self))
 		return NULL;
 	if (frame->array)
-		return frame->array;
+		return Py_NewRef(frame->array);
 	memory = frame_memory(core, frame->hold);
 	if (!memory)
 		return NULL;
@@ -224,15 +224,16 @@ static PyObject *frame_array(PyObject *self)
 	Py_DECREF(memory);
 	if (frame->array || !frame->hold->is_open) { /* another thread was faster */
 		Py_XDECREF(array);
-		return require_open(self) ? frame->array : NULL;
+		return require_open(self) ? Py_XNewRef(frame->array) : NULL;
 	}
-	return frame->array = array;
+	frame->array = array;
+	return Py_XNewRef(array);
 }
 
 static PyObject *get_array(PyObject *self, void *unused)
 {
 	(void)unused;
-	return Py_XNewRef(frame_array(self));
+	return frame_array(self);
 }
 
 /* A method of the array. */
@@ -244,6 +245,7 @@ static PyObject *call_array(PyObject *self, const char *name, PyObject *argument
 	PyObject *result = method ? PyObject_Call(method, arguments, keywords) : NULL;
 
 	Py_XDECREF(method);
+	Py_XDECREF(array);
 	return result;
 }
 
@@ -260,9 +262,11 @@ static PyObject *frame_numpy(PyObject *self, PyObject *arguments, PyObject *keyw
 static PyObject *frame_dlpack_device(PyObject *self, PyObject *unused)
 {
 	PyObject *array = frame_array(self);
+	PyObject *pair = array ? array_dlpack_device(array, NULL) : NULL;
 
 	(void)unused;
-	return array ? array_dlpack_device(array, NULL) : NULL;
+	Py_XDECREF(array);
+	return pair;
 }
 
 /* Its consumer keeps the Frame, so the Frame keeps the array, also when it is closed. */
@@ -272,6 +276,7 @@ static PyObject *get_cuda_interface(PyObject *self, void *unused)
 	PyObject *interface = array ? array_cuda_interface(array, NULL) : NULL;
 
 	(void)unused;
+	Py_XDECREF(array);
 	if (interface)
 		frame_of(self)->is_lent = true;
 	return interface;
@@ -281,9 +286,12 @@ static PyObject *get_cuda_interface(PyObject *self, void *unused)
 int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
 	PyObject *array = frame_array(self);
+	int result;
 
 	view->obj = NULL;
-	return array ? PyObject_GetBuffer(array, view, flags) : -1;
+	result = array ? PyObject_GetBuffer(array, view, flags) : -1;
+	Py_XDECREF(array);
+	return result;
 }
 
 /* --- its size, before it is published --- */
@@ -604,7 +612,7 @@ static int set_metadata(PyObject *self, PyObject *value, void *unused)
 {
 	struct frame *frame = frame_of(self);
 	uint32_t room = frame->hold->state->form.metadata_bytes;
-	PyObject *bytes, *former = frame->metadata;
+	PyObject *bytes, *former;
 	Py_ssize_t count;
 
 	(void)unused;
@@ -626,6 +634,7 @@ static int set_metadata(PyObject *self, PyObject *value, void *unused)
 		Py_DECREF(bytes);
 		return -1;
 	}
+	former = frame->metadata; /* what iterates may have set it meanwhile */
 	frame->metadata = bytes;
 	Py_DECREF(former);
 	return 0;
