@@ -5,7 +5,6 @@
 #include "barrier_join.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
 #define LOOK_NS 20000000 /* how often a wait looks at its flag */
@@ -32,20 +31,6 @@ static void *join_thread(void *argument)
 	return NULL;
 }
 
-/* Signals are for Python's threads. */
-static bool start_thread(struct barrier_join *join)
-{
-	sigset_t all;
-	sigset_t before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&join->thread, NULL, join_thread, join);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error == 0;
-}
-
 static bool start(struct barrier_join *join, uint64_t timeout_ns)
 {
 	pthread_condattr_t attributes;
@@ -58,7 +43,7 @@ static bool start(struct barrier_join *join, uint64_t timeout_ns)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&join->ended, &attributes);
 	pthread_condattr_destroy(&attributes);
-	join->is_running = start_thread(join);
+	join->is_running = thread_start(&join->thread, join_thread, join);
 	if (!join->is_running)
 		join->stop = ww_cancel_unref(join->stop);
 	return join->is_running;

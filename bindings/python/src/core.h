@@ -24,6 +24,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -196,6 +197,9 @@ ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel
 
 /* Whether wait_run() in this thread is ended by signals: it is the main thread. */
 bool wait_is_watched(void);
+
+/* A thread that gets no signals: these are for Python's threads. Return: whether it runs. */
+bool thread_start(pthread_t *out_thread, void *(*function)(void *), void *context);
 /* Sets a flag of CORE_CANCEL, also for the wait of the main thread. With the GIL. */
 void wait_cancel(ww_cancel *flag);
 

@@ -7,6 +7,7 @@
 struct stream_handle {
 	struct handle base;
 	bool is_own;     /* this library made it: closing it waits for its work */
+	bool is_stopped; /* a signal has ended a wait for its work */
 	PyObject *ready; /* the timeline of array_share.c; or NULL */
 	PyObject *kept;  /* the stream of another library, which must outlive this one; or NULL */
 };
@@ -91,9 +92,33 @@ static int stream_traverse(PyObject *self, visitproc visit, void *arg)
 	return 0;
 }
 
+static void *unref_in_thread(void *stream)
+{
+	ww_stream_unref(stream);
+	return NULL;
+}
+
+/*
+ * The release waits for the work without end, and no signal ends that. So if one has ended the wait
+ * of a caller, a thread waits. Without memory for a thread, the stream stays for ever.
+ */
+static void release_in_thread_if_stopped(PyObject *self)
+{
+	struct stream_handle *handle = (struct stream_handle *)self;
+	ww_stream *stream = handle->base.object;
+	pthread_t thread;
+
+	if (!handle->is_stopped || !stream || ww_stream_query(stream) != WW_NOT_READY)
+		return;
+	handle->base.object = NULL;
+	if (thread_start(&thread, unref_in_thread, stream))
+		pthread_detach(thread);
+}
+
 /* First the stream: it is the other library's, and ends with what is kept. */
 static int stream_clear(PyObject *self)
 {
+	release_in_thread_if_stopped(self);
 	handle_close(self, &stream_class);
 	Py_CLEAR(((struct stream_handle *)self)->kept);
 	return 0;
@@ -105,6 +130,7 @@ static void stream_dealloc(PyObject *self)
 	PyObject *ready = ((struct stream_handle *)self)->ready;
 
 	PyObject_GC_UnTrack(self);
+	release_in_thread_if_stopped(self);
 	handle_dealloc(self, &stream_class);
 	Py_XDECREF(ready);
 	Py_XDECREF(kept);
@@ -115,10 +141,21 @@ static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *c
 	return ww_stream_synchronize(stream, timeout_ns, cancel);
 }
 
+/* Return: a status; STATUS_RAISED. */
+static ww_status synchronize(PyObject *self, ww_stream *stream, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	ww_status status = wait_run(core_of(self), run_synchronize, stream, timeout_ns, cancel);
+
+	handle_return(&stream_class, stream);
+	if (status == STATUS_RAISED)
+		((struct stream_handle *)self)->is_stopped = true;
+	return status;
+}
+
 static PyObject *stream_synchronize(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"timeout", "cancel", NULL};
-	struct core *core = core_of(self);
 	uint64_t timeout_ns = WW_FOREVER;
 	PyObject *cancel = NULL;
 	ww_stream *stream;
@@ -130,10 +167,9 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *arguments, PyObjec
 	stream = handle_borrow(self, &stream_class);
 	if (!stream)
 		return NULL;
-	status = wait_run(core, run_synchronize, stream, timeout_ns, cancel);
-	handle_return(&stream_class, stream);
+	status = synchronize(self, stream, timeout_ns, cancel);
 	if (status != WW_OK)
-		return error_raise(core, status);
+		return error_raise(core_of(self), status);
 	Py_RETURN_NONE;
 }
 
@@ -230,8 +266,7 @@ static PyObject *stream_close(PyObject *self, PyObject *unused)
 	if (((struct stream_handle *)self)->is_own && !handle_is_closed(self))
 		stream = handle_borrow(self, &stream_class);
 	if (stream)
-		status = wait_run(core_of(self), run_synchronize, stream, WW_FOREVER, NULL);
-	handle_return(&stream_class, stream);
+		status = synchronize(self, stream, WW_FOREVER, NULL);
 	if (status == STATUS_RAISED)
 		return NULL;
 	handle_close(self, &stream_class);

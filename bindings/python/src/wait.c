@@ -204,3 +204,16 @@ ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel
 
 	return status == WW_CANCELLED ? wait_run(core, fn, call, 0, cancel) : status;
 }
+
+bool thread_start(pthread_t *out_thread, void *(*function)(void *), void *context)
+{
+	sigset_t all;
+	sigset_t before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(out_thread, NULL, function, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error == 0;
+}

@@ -264,6 +264,20 @@ def test_another_thread_sets_the_flag_of_the_main_thread():
         timeline.wait(1, timeout=LIMIT_S, cancel=cancel)
 
 
+@pytest.mark.parametrize("wait", ["close", "synchronize"])
+def test_interrupt_of_a_wait_for_a_stream_that_is_stuck(handlers, wait):
+    """What releases the stream does not wait either. The timeline is closed at last, and ends its work."""
+    with warpway.Timeline() as timeline:
+        stream = warpway.Stream("host")
+        timeline.wait(1, stream=stream, unsubmitted=True)
+        after(0.1, signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(stream, wait)()
+        assert not stream.query()
+        del stream
+        timeline.signal(1)
+
+
 def test_a_handler_that_waits(handlers):
     with warpway.Timeline() as timeline:
         signal.signal(signal.SIGUSR1, lambda *unused: timeline.wait(1, timeout=LIMIT_S))
