@@ -236,6 +236,18 @@ static bool keep(PyObject *self, PyObject *function, PyObject *capsule)
 	return PyList_Append(kept, capsule) == 0 && PyList_Append(kept, function) == 0;
 }
 
+/* One whose offer was refused. */
+static void unkeep(PyObject *self, PyObject *capsule)
+{
+	PyObject *kept = handle_of(self)->kept;
+	Py_ssize_t at = PyList_Size(kept);
+
+	while (at > 0 && PyList_GetItem(kept, at - 1) != capsule)
+		at--;
+	if (at > 0)
+		PyList_SetSlice(kept, at - 1, at + 1, NULL);
+}
+
 static PyObject *offer(PyObject *self, PyObject *name, const char *signature, PyObject *function,
 	bool wants_call, bool is_batch, const struct ww_function_params *params)
 {
@@ -256,8 +268,10 @@ static PyObject *offer(PyObject *self, PyObject *name, const char *signature, Py
 					    offer_run_batch, made, params)
 				  : ww_service_offer(state->service, text, signature, offer_run,
 					    made, params);
-	if (status != WW_OK)
+	if (status != WW_OK) {
 		error_raise(core, status);
+		unkeep(self, capsule);
+	}
 	Py_XDECREF(bytes);
 	Py_XDECREF(capsule);
 	handle_return(&service_class, state);
