@@ -470,11 +470,17 @@ WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
  * @repeated_total: how often consumers received a frame that had been given out before; not counted
  *                  for WW_WORK_QUEUE_FAILED
  * @failed_total:   frames that have failed
- * @dropped_total:  failed frames that were dropped
+ * @dropped_total:  frames that were dropped: failed ones, and those that a producer described
+ *                  wrongly, so that ww_work_queue_receive() returned WW_ERR_PROTOCOL
  * @lost_total:     frames that never became complete, because their producer ended
  * @uncounted:      for a keeper: number of producers about which the broker did not answer. Their
  *                  frames are missing in @available, @claimed and @failed
  * @reserved_1:     0
+ *
+ * The totals add up: if a keeper sees that @claimed and @uncounted are 0, and no member is in a
+ * call, @published_total is @acknowledged_total + @dropped_total + @lost_total + @available +
+ * @failed. If a frame was acknowledged more than once, the sum is larger. @repeated_total and
+ * @failed_total count frames that are in the sum already.
  */
 struct ww_work_queue_info {
 	uint32_t struct_size;

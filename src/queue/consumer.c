@@ -107,14 +107,20 @@ static bool end_frame(struct ww_queue_held *held)
 	return has_ended;
 }
 
-/* A frame that never became complete. */
-static bool end_lost_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
+/* A frame that is not acknowledged. @total: of the bell, what it counts as */
+static bool end_and_count(struct ww_queue_held *held, uint64_t *total)
 {
 	bool has_ended = end_frame(held);
 
 	if (has_ended)
-		ww_queue_bell_count(&queue->bell.header->lost);
+		ww_queue_bell_count(total);
 	return has_ended;
+}
+
+/* A frame that never became complete. */
+static bool end_lost_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
+{
+	return end_and_count(held, &queue->bell.header->lost);
 }
 
 static bool give_back(struct ww_work_queue *queue, struct ww_queue_held *held)
@@ -132,7 +138,7 @@ static ww_status open_frame(struct receiving *receiving)
 	ww_status status = describe_frame(receiving);
 
 	if (status != WW_OK) {
-		(void)end_frame(found);
+		(void)end_and_count(found, &receiving->queue->bell.header->dropped);
 		return status;
 	}
 	if (ww_queue_look_at_work(found->ring, found->ready) != WW_NOT_READY)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "conformance/conformance.h"
+#include "queue/queue.h"
 #include "support/broker_case.h"
 #include "support/work_queue.h"
 
@@ -113,6 +114,55 @@ CASE(work_queue_totals_outlive_members, QUEUES)
 	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	totals_must_be(keeper, 5, 3, 2, 1);
+	ww_work_queue_unref(producer);
+	queue_end(keeper);
+}
+
+/* While no consumer has a frame. */
+static void sums_must_be_equal(ww_work_queue *queue)
+{
+	struct ww_work_queue_info info = queue_info(queue);
+
+	MUST_EQUAL(0, info.claimed);
+	MUST_EQUAL(info.published_total,
+		info.acknowledged_total + info.dropped_total + info.lost_total + info.available +
+			info.failed);
+}
+
+/* A frame that its producer describes wrongly is dropped, and counted once. */
+CASE(work_queue_wrong_frame_is_counted, QUEUES)
+{
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	const struct ww_ring *ring;
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	ww_work_queue *keeper;
+
+	scene_begin();
+	keeper = queue_make(QUEUE(.attempts_max = 1));
+	producer = queue_get(PRODUCER);
+	consumer = queue_get(CONSUMER);
+	for (uint64_t i = 1; i <= 4; i++)
+		work_send(producer, i);
+	sums_must_be_equal(keeper);
+	ring = &ww_queue_own_ring(producer)->ring;
+	for (uint32_t slot = 0; slot < queue_info(keeper).slots; slot++) {
+		if (ww_ring_has(ring, slot, 2))
+			ww_ring_slot(ring, slot)->bytes = UINT64_MAX;
+	}
+	frame = work_must_be(consumer, 1, 1);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "impossible number, bytes",
+		ww_work_queue_receive(consumer, NULL, 0, NULL, &frame));
+	MUST_EQUAL(1, queue_info(keeper).dropped_total);
+	frame = work_must_be(consumer, 3, 1);
+	MUST_OK(ww_work_queue_reject(consumer, &frame));
+	totals_must_be(keeper, 4, 1, 0, 1);
+	MUST_EQUAL(1, queue_info(keeper).dropped_total);
+	MUST_EQUAL(1, queue_info(keeper).available);
+	sums_must_be_equal(keeper);
+	sums_must_be_equal(consumer);
+	ww_work_queue_unref(consumer);
 	ww_work_queue_unref(producer);
 	queue_end(keeper);
 }

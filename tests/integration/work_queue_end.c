@@ -338,6 +338,36 @@ CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 	end_case();
 }
 
+/* The totals are in the queue's own files; what each producer has is known to the broker alone. */
+CASE(work_queue_keeper_counts_without_broker, NEEDS_VALUES)
+{
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+	ww_work_queue *producers[2];
+	ww_work_queue *keeper;
+
+	scene_begin();
+	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
+		WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES), NULL, &keeper));
+	for (int i = 0; i < 2; i++) {
+		MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q",
+			MEMBER(WW_WORK_QUEUE_PRODUCER), 0, NULL, &producers[i]));
+		work_send(producers[i], 1);
+	}
+	MUST_OK(ww_work_queue_info_get(keeper, &info));
+	MUST_EQUAL(0, info.uncounted);
+	MUST_EQUAL(2, info.producers);
+	MUST_EQUAL(2, info.available);
+	scene_kill();
+	MUST_OK(ww_work_queue_info_get(keeper, &info));
+	MUST_EQUAL(2, info.uncounted);
+	MUST_EQUAL(0, info.producers);
+	MUST_EQUAL(0, info.available);
+	MUST_EQUAL(2, info.published_total);
+	for (int i = 0; i < 2; i++)
+		ww_work_queue_unref(producers[i]);
+	ww_work_queue_unref(keeper);
+}
+
 /* --- rights --- */
 
 /* Who may read consumes, and cannot produce; who may not read does neither. */

@@ -27,7 +27,8 @@ package warpway;
  * @param acknowledgedTotal frames that were acknowledged, including failed ones
  * @param repeatedTotal how often a consumer received a frame that had been given out before
  * @param failedTotal frames that have failed
- * @param droppedTotal failed frames that were dropped
+ * @param droppedTotal frames that were dropped: failed ones, and those that a producer described
+ *     wrongly
  * @param lostTotal frames that never became complete
  * @param uncounted of a keeper: producers about which the broker did not answer, so that their frames
  *     are missing in available, claimed and failed
