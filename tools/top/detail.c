@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "warpway/work_queue_report.h"
+
 struct page {
 	char (*lines)[DETAIL_WIDTH];
 	size_t count;
@@ -48,6 +50,22 @@ static void add_what(struct page *page, struct view *names, const struct ww_obje
 	} else {
 		add(page, "life      %s", format_life(object->life));
 	}
+}
+
+/* Of a work queue that the user may read. */
+static void add_work_queue(struct page *page, ww_broker *broker,
+	const struct ww_object_info *object)
+{
+	struct ww_work_queue_info info;
+	struct work_queue_text text;
+
+	if (!work_queue_report_is_possible(object) ||
+		work_queue_report_read(broker, object, &info) != WW_OK)
+		return;
+	work_queue_report_text(&info, &text);
+	add(page, "members   %s%s", text.members, info.is_closed ? ", closed" : "");
+	add(page, "frames    %s", text.frames);
+	add(page, "totals    %s", text.totals);
 }
 
 /* Finds the process of a hold. Return: whether it is in the snapshot. */
@@ -170,6 +188,7 @@ size_t detail_text(char out_lines[DETAIL_LINES][DETAIL_WIDTH], ww_broker *broker
 		status = ww_snapshot_object(snapshot, 0, &now);
 	if (status == WW_OK) {
 		add_what(&page, names, &now);
+		add_work_queue(&page, broker, &now);
 		add_why(&page, snapshot, &now);
 		add_holds(&page, snapshot, names);
 	} else {

@@ -9,6 +9,7 @@
 #include "common/interrupt.h"
 #include "common/say.h"
 #include "top/top.h"
+#include "warpway/work_queue_report.h"
 
 static json_t *integer(uint64_t value)
 {
@@ -116,6 +117,11 @@ static json_t *json_of_objects(const struct sample *now, ww_broker *broker, stru
 		json_t *row = view_json_object(names, &object);
 
 		json_object_set_new(row, "rate_per_s", rate_or_null(meter_rate(broker, &object)));
+		if (object.kind == WW_OBJECT_WORK_QUEUE)
+			json_object_set_new(row, "work_queue",
+				work_queue_report_is_possible(&object)
+					? work_queue_report_json(broker, &object)
+					: json_null());
 		json_array_append_new(list, row);
 	}
 	return list;

@@ -40,8 +40,9 @@ static const struct option_row options[] = {
 static const char help[] =
 	"Usage: warpway top [OPTION...]\n\n"
 	"Shows a broker, second by second: the largest objects and processes, users and their quotas,\n"
-	"devices, requests; frames of channels and calls of services per second. Enter tells why the\n"
-	"memory of an object is not freed; h tells all keys. No broker is started.\n\n"
+	"devices, requests; frames of channels and work queues, and calls of services, per second.\n"
+	"Enter tells why the memory of an object is not freed, and what a work queue has; h tells all\n"
+	"keys. No broker is started.\n\n"
 	"  --interval S      seconds between two refreshes, at least 0.1 (default: 1)\n"
 	"  --view VIEW       begin with objects, processes, users, devices or requests\n"
 	"  --own             only what is yours\n"

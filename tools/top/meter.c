@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meter.c - frames and calls per second, of the channels and services on the screen, see top.h
+ * meter.c - frames and calls per second, of the channels, work queues and services on the screen,
+ * see top.h
  *
  * An observer maps the pages of a channel, or of a service, and looks; it is no consumer and no
  * client. It is given up as soon as its row is not shown any more, or what it looks at has ended:
- * else this program would be what keeps it in the broker. What the user may not read has no rate.
+ * else this program would be what keeps it in the broker. A work queue has no observers, so it is
+ * opened for each look, as a keeper. What the user may not read has no rate.
  */
 #include <string.h>
 
 #include "common/child_link.h"
 #include "top/top.h"
+#include "warpway/work_queue_report.h"
 
 #define METERS   64
 #define LEAST_NS UINT64_C(50000000) /* between two looks that make a rate */
@@ -94,18 +97,32 @@ static bool read_service(struct meter *meter, uint64_t *out_count)
 	return true;
 }
 
+static bool read_work_queue(ww_broker *broker, const struct ww_object_info *object,
+	uint64_t *out_count)
+{
+	struct ww_work_queue_info info;
+
+	if (work_queue_report_read(broker, object, &info) != WW_OK)
+		return false;
+	*out_count = info.published_total;
+	return true;
+}
+
 static bool meter_read(struct meter *meter, ww_broker *broker, const struct ww_object_info *object,
 	uint64_t *out_count)
 {
 	if (object->kind == WW_OBJECT_CHANNEL)
 		return open_channel(meter, broker, object->name) && read_channel(meter, out_count);
+	if (object->kind == WW_OBJECT_WORK_QUEUE)
+		return read_work_queue(broker, object, out_count);
 	return open_service(meter, broker, object->name) && read_service(meter, out_count);
 }
 
 /* The objects of a channel's consumers, and of a service's clients, are inside of it. */
 static bool is_measured(const struct ww_object_info *object)
 {
-	return (object->kind == WW_OBJECT_CHANNEL || object->kind == WW_OBJECT_SERVICE) &&
+	return (object->kind == WW_OBJECT_CHANNEL || object->kind == WW_OBJECT_SERVICE ||
+		       object->kind == WW_OBJECT_WORK_QUEUE) &&
 		object->name[0] && object->name[0] != '@' && object->access &&
 		(object->state == WW_STATE_SEALED || object->state == WW_STATE_SHARED);
 }
@@ -119,6 +136,8 @@ double meter_rate(ww_broker *broker, const struct ww_object_info *object)
 	if (!meter)
 		return -1;
 	meter->is_wanted = true;
+	if (meter->at_ns && now_ns - meter->at_ns < LEAST_NS)
+		return meter->rate;
 	if (meter->is_barred || !meter_read(meter, broker, object, &count)) {
 		meter_end(meter);
 		*meter = (struct meter){.is_used = true,
@@ -128,8 +147,6 @@ double meter_rate(ww_broker *broker, const struct ww_object_info *object)
 		memcpy(meter->id, object->object_id, sizeof(meter->id));
 		return -1;
 	}
-	if (meter->at_ns && now_ns - meter->at_ns < LEAST_NS)
-		return meter->rate;
 	if (meter->at_ns)
 		meter->rate = (double)(count - meter->count) * 1e9 /
 			(double)(now_ns - meter->at_ns);

@@ -4,10 +4,11 @@
  *
  * A refresh asks the broker for its sums and for the rows on the screen, never for a list of
  * everything (monitor.h). Frames of channels and calls of services are read in the pages that their
- * processes share, by observers: these take no consumer's place and no slot.
+ * processes share, by observers: these take no consumer's place and no slot. A work queue is opened
+ * as a keeper for each look.
  *
  *   sample   what the broker said, twice: rates are the difference
- *   meter    frames and calls of the channels and services on the screen
+ *   meter    frames and calls of the channels, work queues and services on the screen
  *   table    the sample as rows of text, for the screen, for --once and for sorting
  *   screen   the table on a terminal; keys
  */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""monitor_cli_test.py WARPWAY WARPWAYD - the verbs that watch over a broker: ping, metrics, top
+"""monitor_cli_test.py WARPWAY WARPWAYD MAKER - the verbs that watch over a broker: ping, metrics, top
 
 Runs them as a user would, right and wrong, with a broker of its own in a folder of its own. Speaks TAP. A case
 returns why it was skipped, or nothing.
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-WARPWAY, WARPWAYD = sys.argv[1:3]
+WARPWAY, WARPWAYD, MAKER = sys.argv[1:4]
 LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 FOLDER = tempfile.mkdtemp(prefix="warpway-test-")
 ADDRESS = os.path.join(FOLDER, "broker.sock")
@@ -624,6 +624,46 @@ def top_tells_the_rate_of_calls():
     return None
 
 
+def top_shows_work_queues():
+    if NO_TOP:
+        return NO_TOP
+    stop_broker()
+    start_broker()
+    with subprocess.Popen([MAKER, "host", "jobs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env=ENVIRONMENT) as maker:
+        try:
+            expect(maker.stdout.readline().strip() == "ready", "the queue is there")
+            objects = json.loads(good("top", "--once", "--json", "--interval", "0.1"))["objects"]
+            [queue] = [each for each in objects if each["name"] == "jobs"]
+            parts = [each["work_queue"] for each in objects if each["kind"] == queue["kind"] and each is not queue]
+            expect(len(parts) >= 3 and not any(parts), parts)
+            expect(queue["rate_per_s"] == 0, queue)
+            told = {key: queue["work_queue"][key] for key in ("available", "claimed", "failed", "producers", "consumers",
+                                                              "published_total", "acknowledged_total")}
+            expect(told == {"available": 2, "claimed": 1, "failed": 1, "producers": 1, "consumers": 1,
+                            "published_total": 5, "acknowledged_total": 1}, told)
+            if shutil.which("tmux"):
+                with Terminal(columns=100, lines=30, term="xterm") as terminal:
+                    terminal.keys("/")
+                    terminal.keys("-l", "jobs")
+                    terminal.keys("Enter")
+                    terminal.see("> ", " jobs", "/jobs")
+                    terminal.keys("Enter")
+                    terminal.see("members   1 of 8 producers, 1 of 16 consumers",
+                                 "frames    2 available, 1 claimed, 1 failed and kept",
+                                 "totals    5 published, 1 acknowledged, 1 repeated, 1 failed, 0 dropped, 0 lost")
+                    terminal.keys("x")
+                    maker.communicate(timeout=LIMIT_S)
+                    # What top looks at does not stay for that.
+                    until(lambda: run("stat", "jobs").returncode == 1, "the queue is still there")
+                    terminal.see("nothing to show here")
+                    terminal.keys("q")
+                    until(terminal.has_ended, "it has not ended")
+        finally:
+            maker.stdin.close()
+    return None
+
+
 def help_ends_the_programs():
     for verb, reason in (("ping", None), ("metrics", NOT_BUILT), ("top", NO_TOP)):
         for option in () if reason else ("--help", "-h"):
@@ -667,7 +707,7 @@ def main():
              metrics_of_an_older_broker, metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
              metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
              top_once, top_in_a_terminal, top_tells_who_holds_an_object, top_tells_the_rate_of_calls,
-             help_ends_the_programs, refusals_are_in_the_log, a_user_that_connects_anew_does_not_fill_the_log]
+             top_shows_work_queues, help_ends_the_programs, refusals_are_in_the_log, a_user_that_connects_anew_does_not_fill_the_log]
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, case in enumerate(cases, 1):

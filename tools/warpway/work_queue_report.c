@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work_queue_report.c - what `warpway stat` prints of a work queue
+ * work_queue_report.c - what `warpway stat` and `warpway top` show of a work queue
  *
- * The command opens the queue for a moment, as a keeper: it is no member, and takes no frame. If it
+ * The program opens the queue for a moment, as a keeper: it is no member, and takes no frame. If it
  * ends, and all other processes have closed the queue meanwhile, the queue ends with it.
  */
 #include "warpway/work_queue_report.h"
@@ -14,8 +14,13 @@
 #include "common/number.h"
 #include "warpway/format.h"
 
-/* Return: WW_OK; WW_ERR_ACCESS; WW_ERR_PROTOCOL: it is a part of a queue; another error. */
-static ww_status find_queue(ww_broker *broker, const struct ww_object_info *object,
+bool work_queue_report_is_possible(const struct ww_object_info *object)
+{
+	return object->kind == WW_OBJECT_WORK_QUEUE && object->state != WW_STATE_REMOVED &&
+		object->access && object->name[0] && object->name[0] != '@';
+}
+
+ww_status work_queue_report_read(ww_broker *broker, const struct ww_object_info *object,
 	struct ww_work_queue_info *out_info)
 {
 	const struct ww_work_member_params params = {
@@ -41,15 +46,21 @@ static void print_why_not(ww_status status)
 			status < 0 ? ww_error_last()->message : ww_status_text(status));
 }
 
-static void print_frames(const struct ww_work_queue_info *info)
+void work_queue_report_text(const struct ww_work_queue_info *info, struct work_queue_text *out)
 {
-	printf("frames      %u available, %u claimed, %u failed and kept", info->available,
-		info->claimed, info->failed);
+	char missing[80] = "";
+
 	if (info->uncounted)
-		printf(", without those of %u producers, of which the broker did not tell",
+		snprintf(missing, sizeof(missing),
+			", without those of %u producers, of which the broker did not tell",
 			info->uncounted);
-	printf("\ntotals      %" PRIu64 " published, %" PRIu64 " acknowledged, %" PRIu64
-	       " repeated, %" PRIu64 " failed, %" PRIu64 " dropped, %" PRIu64 " lost\n",
+	snprintf(out->members, sizeof(out->members), "%u of %u producers, %u of %u consumers",
+		info->producers, info->producers_max, info->consumers, info->consumers_max);
+	snprintf(out->frames, sizeof(out->frames), "%u available, %u claimed, %u failed and kept%s",
+		info->available, info->claimed, info->failed, missing);
+	snprintf(out->totals, sizeof(out->totals),
+		"%" PRIu64 " published, %" PRIu64 " acknowledged, %" PRIu64 " repeated, %" PRIu64
+		" failed, %" PRIu64 " dropped, %" PRIu64 " lost",
 		info->published_total, info->acknowledged_total, info->repeated_total,
 		info->failed_total, info->dropped_total, info->lost_total);
 }
@@ -57,31 +68,33 @@ static void print_frames(const struct ww_work_queue_info *info)
 void work_queue_report_print(ww_broker *broker, const struct ww_object_info *object)
 {
 	struct ww_work_queue_info info;
+	struct work_queue_text text;
 	char id[FORMAT_ID_BYTES];
 	char size[NUMBER_BYTES];
-	ww_status status = find_queue(broker, object, &info);
+	ww_status status = work_queue_report_read(broker, object, &info);
 
 	if (status != WW_OK) {
 		print_why_not(status);
 		return;
 	}
+	work_queue_report_text(&info, &text);
 	number_size_text(info.slot_bytes, size);
 	format_id(object->object_id, id);
 	printf("work        %s\n",
 		info.is_closed ? "closed: producers get no slot any more" : "open");
 	printf("slots       %u of each producer, of %" PRIu64 " bytes (%s)\n", info.slots,
 		info.slot_bytes, size);
-	printf("members     %u of %u producers, %u of %u consumers, see warpway ls @%s/\n",
-		info.producers, info.producers_max, info.consumers, info.consumers_max, id);
+	printf("members     %s, see warpway ls @%s/\n", text.members, id);
 	printf("attempts    up to %u for each frame\n", info.attempts_max);
-	print_frames(&info);
+	printf("frames      %s\n", text.frames);
+	printf("totals      %s\n", text.totals);
 }
 
 json_t *work_queue_report_json(ww_broker *broker, const struct ww_object_info *object)
 {
 	struct ww_work_queue_info info;
 
-	if (find_queue(broker, object, &info) != WW_OK)
+	if (work_queue_report_read(broker, object, &info) != WW_OK)
 		return json_null();
 	return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I}",
