@@ -31,38 +31,6 @@
 #define SLOT_BYTES 4096
 #define SOON_NS    UINT64_C(20000000)
 
-static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q", params, NULL, &queue));
-	return queue;
-}
-
-static ww_work_queue *queue_get(uint32_t role)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
-	return queue;
-}
-
-static struct ww_work_queue_info queue_info(ww_work_queue *queue)
-{
-	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-
-	MUST_OK(ww_work_queue_info_get(queue, &info));
-	return info;
-}
-
-static void queue_end(ww_work_queue *one, ww_work_queue *other)
-{
-	ww_work_queue_unref(one);
-	ww_work_queue_unref(other);
-	scene_has_objects(0);
-	scene_end();
-}
-
 static struct ww_work_frame work_acquire(ww_work_queue *queue)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);

@@ -11,42 +11,10 @@
 
 #define QUEUES (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
 
-#define QUEUE(...)  WW_PARAMS(struct ww_work_queue_params, .slot_bytes = 4096, __VA_ARGS__)
-#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
+#define QUEUE(...) WW_PARAMS(struct ww_work_queue_params, .slot_bytes = 4096, __VA_ARGS__)
 
 #define PRODUCER WW_WORK_QUEUE_PRODUCER
 #define CONSUMER WW_WORK_QUEUE_CONSUMER
-
-static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q", params, NULL, &queue));
-	return queue;
-}
-
-static ww_work_queue *queue_get(uint32_t role)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
-	return queue;
-}
-
-static struct ww_work_queue_info queue_info(ww_work_queue *queue)
-{
-	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-
-	MUST_OK(ww_work_queue_info_get(queue, &info));
-	return info;
-}
-
-static void queue_end(ww_work_queue *queue)
-{
-	ww_work_queue_unref(queue);
-	scene_has_objects(0);
-	scene_end();
-}
 
 /* The next frame, which the caller then has. */
 static struct ww_work_frame work_must_be(ww_work_queue *queue, uint64_t number, uint32_t attempts)
@@ -115,7 +83,7 @@ CASE(work_queue_totals_outlive_members, QUEUES)
 	work_send(producer, 1);
 	totals_must_be(keeper, 5, 3, 2, 1);
 	ww_work_queue_unref(producer);
-	queue_end(keeper);
+	queue_end(keeper, NULL);
 }
 
 /* While no consumer has a frame. */
@@ -164,7 +132,7 @@ CASE(work_queue_wrong_frame_is_counted, QUEUES)
 	sums_must_be_equal(consumer);
 	ww_work_queue_unref(consumer);
 	ww_work_queue_unref(producer);
-	queue_end(keeper);
+	queue_end(keeper, NULL);
 }
 
 /* A program that was built with the struct as it was before gets that part, and no more. */
@@ -183,5 +151,5 @@ CASE(work_queue_info_as_before, QUEUES)
 	MUST_EQUAL(77, info.published_total);
 	info.struct_size--;
 	MUST_STATUS(WW_ERR_INVALID, ww_work_queue_info_get(producer, &info));
-	queue_end(producer);
+	queue_end(producer, NULL);
 }

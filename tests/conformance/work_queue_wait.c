@@ -19,37 +19,12 @@
 #define QUEUES        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
 #define QUEUE_STREAMS (QUEUES | WW_CAP_STREAM_VALUE)
 
-#define QUEUE(...)  WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
-#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
+#define QUEUE(...) WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
 
 #define PRODUCER WW_WORK_QUEUE_PRODUCER
 #define CONSUMER WW_WORK_QUEUE_CONSUMER
 
 #define SLOT_BYTES 4096
-
-static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q", params, NULL, &queue));
-	return queue;
-}
-
-static ww_work_queue *queue_get(uint32_t role)
-{
-	ww_work_queue *queue;
-
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
-	return queue;
-}
-
-static void queue_end(ww_work_queue *one, ww_work_queue *other)
-{
-	ww_work_queue_unref(one);
-	ww_work_queue_unref(other);
-	scene_has_objects(0);
-	scene_end();
-}
 
 static int queue_fd(ww_work_queue *queue)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work_queue.h - frames of work queues whose content tells which frame it is, as channel.h has it
+ * work_queue.h - work queues of a scene (broker_case.h), and frames whose content tells which frame
+ * it is, as channel.h has it
  */
 #ifndef WW_TESTS_SUPPORT_WORK_QUEUE_H
 #define WW_TESTS_SUPPORT_WORK_QUEUE_H
@@ -13,5 +14,13 @@
 void work_write(struct ww_work_frame *frame, uint64_t value);
 bool work_read(const struct ww_work_frame *frame, uint64_t *out_value);
 void work_send(ww_work_queue *queue, uint64_t value);
+
+/* Queue "q" of the scene's broker, on its device. */
+ww_work_queue *queue_make(const struct ww_work_queue_params *params);
+ww_work_queue *queue_get(uint32_t role);
+struct ww_work_queue_info queue_info(ww_work_queue *queue);
+
+/* Both leave, and nothing is left of the queue. They may be NULL. */
+void queue_end(ww_work_queue *one, ww_work_queue *other);
 
 #endif
