@@ -372,6 +372,16 @@ void ww_mpi_peer_prepare(int ordinal)
 	pthread_mutex_unlock(&lock);
 }
 
+/* announce() has the lock, and calls no MPI function. */
+bool ww_mpi_peer_has_announced(void)
+{
+	while (atomic_load(&ww_mpi_direct_state) == WW_MPI_ANNOUNCING) {
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+	}
+	return atomic_load(&ww_mpi_direct_state) == WW_MPI_ANNOUNCED;
+}
+
 const uint8_t *ww_mpi_peer_nonce(void)
 {
 	return own.nonce;

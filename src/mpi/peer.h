@@ -13,7 +13,8 @@
  *   QUIET      open requests and calls under way are counted, which costs two atomic additions each
  *   WATCHING   since the first call with a large buffer of a device: receives are watched; the
  *              count may still include requests from before
- *   ANNOUNCING no request seems open any more; all calls look for control messages from here on
+ *   ANNOUNCING no request seems open any more; all calls look for control messages from here on.
+ *              It may end in each of the states around it
  *   ANNOUNCED  the page is in the broker; nothing is counted any more
  *   OFF        no direct route: not asked for, no broker, a program that was spawned, ...
  */
@@ -52,6 +53,12 @@ static inline bool ww_mpi_is_announced(void)
 
 	return state == WW_MPI_ANNOUNCING || state == WW_MPI_ANNOUNCED;
 }
+
+/*
+ * Waits while this rank announces itself. Return: whether it is announced, which it stays then. If
+ * it is not, no control message comes during a call that is counted.
+ */
+bool ww_mpi_peer_has_announced(void);
 
 /* --- what is open --- */
 

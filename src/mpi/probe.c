@@ -2,7 +2,7 @@
 /*
  * probe.c - see probe.h
  *
- * Before this rank announces itself no control message comes, and all of this is the MPI's alone.
+ * Before this rank is announced all of this is the MPI's alone: a probe waits until that is known.
  */
 #include "mpi/probe.h"
 
@@ -59,10 +59,13 @@ static bool is_empty(void)
 	return atomic_load_explicit(&message_count, memory_order_relaxed) == 0;
 }
 
-/* Whether the MPI alone must not look for messages: else nothing here can be in the way. */
+/*
+ * Whether the MPI alone must not look for messages: else nothing here can be in the way. If this
+ * rank cannot announce itself, later calls do not look here, so no message may be here before.
+ */
 static bool is_needed(void)
 {
-	return ww_mpi_depth == 0 && ww_mpi_is_announced();
+	return ww_mpi_depth == 0 && ww_mpi_peer_has_announced();
 }
 
 /* --- lists --- */

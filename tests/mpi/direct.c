@@ -6,8 +6,9 @@
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
- * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker; those
- * with "killed" and "unanswered", and aborted: see killed.c.
+ * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
+ * announcing_fails: with failing_broker.sh; those with "killed" and "unanswered", and aborted: see
+ * killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -20,8 +21,6 @@
 #include "fakecuda/fakecuda.h"
 #include "direct.h"
 #include "mpi_test.h"
-
-#define CONTROL 544 /* of src/mpi/direct.h */
 
 int peer;
 
@@ -101,7 +100,7 @@ void send_device(size_t bytes, int tag)
 	memory_free(memory);
 }
 
-static void send_host(size_t bytes, int tag)
+void send_host(size_t bytes, int tag)
 {
 	void *memory = malloc(bytes);
 
@@ -111,7 +110,7 @@ static void send_host(size_t bytes, int tag)
 	free(memory);
 }
 
-static void must_be(const MPI_Status *status, int count, int tag)
+void must_be(const MPI_Status *status, int count, int tag)
 {
 	int bytes;
 
@@ -251,7 +250,7 @@ static void same_length(void)
 	MUST(info().direct_received == before.direct_received);
 }
 
-static void must_be_cut(int code)
+void must_be_cut(int code)
 {
 	int error_class;
 
@@ -547,31 +546,6 @@ static void kept_and_cancelled(void)
 	place_free(&place);
 }
 
-/* A message that was kept because it was sent before the one that a probe asked for. */
-static void kept_unread(void)
-{
-	struct place place = place_new(DATA, true);
-	MPI_Request request = MPI_REQUEST_NULL;
-	MPI_Status status;
-
-	if (rank == 0) {
-		send_host(3000, 56);
-		send_device(DATA, 57);
-	} else {
-		probe(DATA, 57);
-#if MPI_VERSION >= 4
-		OK(MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, place.at, DATA, MPI_BYTE,
-			peer, 56, MPI_COMM_WORLD, &request));
-#else
-		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 56, MPI_COMM_WORLD, &request));
-#endif
-		OK(MPI_Wait(&request, &status));
-		check(place.at, DATA, 3000, 56);
-		receive(DATA, true, DATA, 57);
-	}
-	place_free(&place);
-}
-
 /* Both sides have a message of the other one when they exchange. */
 static void kept_by_exchanges(void)
 {
@@ -769,6 +743,7 @@ static const struct {
 	{"divided_bcast_root_unanswered", divided_bcast_root_unanswered},
 	{"full", full},
 	{"alone", alone},
+	{"announcing_fails", announcing_fails},
 	{"broker_killed", broker_killed},
 	{"sender_killed", sender_killed},
 	{"sender_killed_long_ago", sender_killed_long_ago},
@@ -779,14 +754,15 @@ static const struct {
 int main(int argc, char *argv[])
 {
 	const char *cases = argc == 3 ? argv[2] : "";
+	bool is_announcing = !strcmp(cases, "announcing_fails");
 
 	if (!strcmp(cases, "divided_killed"))
 		divided_killed_prepare();
-	test_init(&argc, &argv, MPI_THREAD_SINGLE);
+	test_init(&argc, &argv, is_announcing ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
 	MUST(argc == 3);
 	MUST(ranks == 2 || !strncmp(cases, "divided", strlen("divided")));
 	peer = 1 - rank;
-	if (ranks == 2 && strcmp(cases, "alone") != 0) {
+	if (ranks == 2 && strcmp(cases, "alone") != 0 && !is_announcing) {
 		quiet();
 		agree();
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct.h - what direct.c and collective.c share: two ranks, whose data tell where they come from
+ * direct.h - what direct.c, collective.c and probe.c share: two ranks, whose data tell where they
+ * come from
  */
 #ifndef TESTS_MPI_DIRECT_H
 #define TESTS_MPI_DIRECT_H
@@ -10,7 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DATA 4000 /* bytes of most messages */
+#include "mpi/abi.h"
+
+#define DATA    4000 /* bytes of most messages */
+#define CONTROL 544  /* of src/mpi/direct.h */
 
 extern int peer; /* the other rank */
 
@@ -32,8 +36,16 @@ void place_free(struct place *place);
 
 void barrier(void);
 void send_device(size_t bytes, int tag);
+void send_host(size_t bytes, int tag);
 /* @room: bytes of the buffer; @count: of data that come */
 void receive(size_t room, bool is_device, int count, int tag);
+
+void must_be(const MPI_Status *status, int count, int tag);
+void must_be_cut(int code);
+
+/* probe.c */
+void kept_unread(void);
+void announcing_fails(void);
 
 /* collective.c; both ranks take direct messages */
 void collectives_go_directly(void);
