@@ -28,10 +28,15 @@ struct message {
 	struct ww_mpi_control bytes;
 };
 
+struct list {
+	struct message *first;
+	struct message **end; /* the next one goes here */
+};
+
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* of what follows; held while
 	the MPI is called, whose error handlers may call it */
-static struct message *kept;                                          /* in their order */
-static struct message *given;
+static struct list kept = {NULL, &kept.first};                        /* in their order */
+static struct list given = {NULL, &given.first};
 static int last_number;
 static _Atomic size_t message_count; /* in both lists */
 
@@ -70,29 +75,30 @@ static bool is_needed(void)
 
 /* --- lists --- */
 
-static void append(struct message **list, struct message *message)
+static void append(struct list *list, struct message *message)
 {
-	while (*list)
-		list = &(*list)->next;
 	message->next = NULL;
-	*list = message;
+	*list->end = message;
+	list->end = &message->next;
 	atomic_fetch_add(&message_count, 1);
 }
 
-static struct message *unlink_message(struct message **link)
+static struct message *unlink_message(struct list *list, struct message **link)
 {
 	struct message *message = *link;
 
-	if (message) {
-		*link = message->next;
-		atomic_fetch_sub(&message_count, 1);
-	}
+	if (!message)
+		return NULL;
+	*link = message->next;
+	if (list->end == &message->next)
+		list->end = link;
+	atomic_fetch_sub(&message_count, 1);
 	return message;
 }
 
 static struct message **find(int source, int tag, MPI_Comm comm)
 {
-	struct message **link = &kept;
+	struct message **link = &kept.first;
 
 	while (*link &&
 		((*link)->comm != comm ||
@@ -114,7 +120,7 @@ static MPI_Message handle_of(const struct message *message)
 
 static struct message **find_given(MPI_Message handle)
 {
-	struct message **link = &given;
+	struct message **link = &given.first;
 
 	while (*link && handle_of(*link) != handle)
 		link = &(*link)->next;
@@ -263,7 +269,7 @@ static int match_once(ww_mpi_fn_Improbe *next, int source, int tag, MPI_Comm com
 
 	ww_mpi_depth++;
 	pthread_mutex_lock(&lock);
-	found = unlink_message(find(source, tag, comm));
+	found = unlink_message(&kept, find(source, tag, comm));
 	*flag = found != NULL;
 	if (!found) {
 		code = next(source, tag, comm, flag, message, &of_mpi);
@@ -336,7 +342,7 @@ static MPI_Message from_number(MPI_Fint number, const char *name)
 	if (number >= NUMBERS_END)
 		return ((f2c_fn *)ww_mpi_next_of_name(name))(number);
 	pthread_mutex_lock(&lock);
-	for (struct message *message = given; message; message = message->next) {
+	for (struct message *message = given.first; message; message = message->next) {
 		if (message->number == NUMBERS_END - number)
 			handle = handle_of(message);
 	}
@@ -495,7 +501,7 @@ static bool begin(const struct ww_mpi_receive *receive, struct message **out_mes
 	*out_message = NULL;
 	*request = MPI_REQUEST_NULL;
 	pthread_mutex_lock(&lock);
-	message = unlink_message(find(receive->source, receive->tag, receive->comm));
+	message = unlink_message(&kept, find(receive->source, receive->tag, receive->comm));
 	if (message && message->is_read)
 		*out_message = message;
 	else if (message)
@@ -531,7 +537,7 @@ bool ww_mpi_probe_post(struct ww_mpi_call *call, const struct ww_mpi_receive *re
 
 	if (!ww_mpi_is_announced() || is_empty())
 		return false;
-	message = unlink_message(find(receive->source, receive->tag, receive->comm));
+	message = unlink_message(&kept, find(receive->source, receive->tag, receive->comm));
 	if (!message)
 		return false;
 	*out_code = message->is_read ? deliver_for_request(call, message, request)
@@ -625,7 +631,7 @@ bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_se
 	link = find(receive->source, receive->tag, receive->comm);
 	if (!*link || !copy_sent(call, &sent))
 		return false;
-	message = unlink_message(link);
+	message = unlink_message(&kept, link);
 	call->served_code = message->is_read ? deliver_to_call(call, message, &call->served)
 					     : receive_matched(call, message, receive);
 	*out_code = start_send(&sent, receive->comm, request);
@@ -642,7 +648,7 @@ static struct message *take_given(struct ww_mpi_call *call, MPI_Message *handle)
 	if (is_empty())
 		return NULL;
 	pthread_mutex_lock(&lock);
-	message = unlink_message(find_given(*handle));
+	message = unlink_message(&given, find_given(*handle));
 	pthread_mutex_unlock(&lock);
 	if (message) {
 		*handle = MPI_MESSAGE_NULL;
@@ -698,7 +704,7 @@ bool ww_mpi_probe_start(struct ww_mpi_buffer *buffer, const char *name,
 
 	if (!ww_mpi_is_announced() || is_empty())
 		return false;
-	message = unlink_message(find(receive->source, receive->tag, receive->comm));
+	message = unlink_message(&kept, find(receive->source, receive->tag, receive->comm));
 	if (!message)
 		return false;
 	*out_code = message->is_read ? deliver(message, buffer, name, out_status)

@@ -418,8 +418,7 @@ static void order(void)
 	place_free(&place);
 }
 
-/* Each call that receives gets what a probe has taken out of the MPI. */
-static void probe(int count, int tag)
+void probe(int count, int tag)
 {
 	MPI_Status status;
 
@@ -427,6 +426,7 @@ static void probe(int count, int tag)
 	must_be(&status, count, tag);
 }
 
+/* Each call that receives gets what a probe has taken out of the MPI. */
 static void kept_by_requests(void)
 {
 	struct place place = place_new(DATA, true);
@@ -724,6 +724,7 @@ static void all(void)
 	kept_by_short_persistent();
 	kept_and_cancelled();
 	kept_unread();
+	kept_many();
 	kept_by_exchanges();
 	handles();
 	other_ends();

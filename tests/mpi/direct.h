@@ -42,9 +42,11 @@ void receive(size_t room, bool is_device, int count, int tag);
 
 void must_be(const MPI_Status *status, int count, int tag);
 void must_be_cut(int code);
+void probe(int count, int tag);
 
 /* probe.c */
 void kept_unread(void);
+void kept_many(void);
 void announcing_fails(void);
 
 /* collective.c; both ranks take direct messages */

@@ -23,8 +23,7 @@ void kept_unread(void)
 		send_host(3000, 56);
 		send_device(DATA, 57);
 	} else {
-		OK(MPI_Probe(peer, 57, MPI_COMM_WORLD, &status));
-		must_be(&status, DATA, 57);
+		probe(DATA, 57);
 #if MPI_VERSION >= 4
 		OK(MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, place.at, DATA, MPI_BYTE,
 			peer, 56, MPI_COMM_WORLD, &request));
@@ -36,6 +35,39 @@ void kept_unread(void)
 		receive(DATA, true, DATA, 57);
 	}
 	place_free(&place);
+}
+
+/* Many messages are kept in their order, also after the last one was received. */
+void kept_many(void)
+{
+	enum {
+		MANY = 2000
+	};
+	MPI_Status status;
+	int number;
+
+	for (int i = 0; i < MANY && rank == 0; i++)
+		OK(MPI_Send(&i, 1, MPI_INT, peer, 35, MPI_COMM_WORLD));
+	if (rank == 0)
+		send_host(CONTROL, 36);
+	else
+		probe(CONTROL, 36);
+	if (rank == 1)
+		receive(CONTROL, false, CONTROL, 36);
+	barrier();
+	if (rank == 0) {
+		send_host(CONTROL, 37);
+		return;
+	}
+	probe(CONTROL, 37);
+	for (int i = 0; i < MANY; i++) {
+		OK(MPI_Recv(&number, 1, MPI_INT, peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+		must_be(&status, sizeof(int), 35);
+		MUST(number == i);
+	}
+	OK(MPI_Probe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+	must_be(&status, CONTROL, 37);
+	receive(CONTROL, false, CONTROL, 37);
 }
 
 /* --- the rank cannot announce itself --- */
