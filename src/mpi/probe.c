@@ -487,6 +487,11 @@ static int post_matched(struct message *message, const struct ww_mpi_receive *re
 		Imrecv)(receive->buffer, (int)receive->count, receive->type, &real, request);
 }
 
+static bool is_kept(const struct ww_mpi_receive *receive)
+{
+	return *find(receive->source, receive->tag, receive->comm) != NULL;
+}
+
 /*
  * Finds what a receive gets, or posts it where other threads may probe. Return: false: neither;
  * true: *out_message is read, or there is a request.
@@ -566,6 +571,12 @@ static bool copy_sent(struct ww_mpi_call *call, struct ww_mpi_send *send)
 	return true;
 }
 
+/* After an error handler of the program MPICH 5 returns MPI_SUCCESS, and there is no request. */
+static bool is_refused(int code, MPI_Request request)
+{
+	return code != MPI_SUCCESS || request == MPI_REQUEST_NULL;
+}
+
 static int start_send(const struct ww_mpi_send *send, MPI_Comm comm, MPI_Request *request)
 {
 #if MPI_VERSION >= 4
@@ -577,27 +588,54 @@ static int start_send(const struct ww_mpi_send *send, MPI_Comm comm, MPI_Request
 		comm, request);
 }
 
+/* The MPI looks at the arguments of the send, and sends nothing yet. */
+static int prepare_send(const struct ww_mpi_send *send, MPI_Comm comm, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+	if (send->count > INT32_MAX)
+		return WW_MPI_REAL(Send_init_c)(send->buffer, send->count, send->type, send->dest,
+			send->tag, comm, request);
+#endif
+	return WW_MPI_REAL(Send_init)(send->buffer, (int)send->count, send->type, send->dest,
+		send->tag, comm, request);
+}
+
+/* Both sides of an exchange, which the MPI has accepted. Return: the code. */
+static int end_exchange(struct ww_mpi_call *call, struct message *message, MPI_Request *received,
+	MPI_Request *sent, MPI_Status *status)
+{
+	int send_code = WW_MPI_REAL(Start)(sent);
+	int code;
+
+	/* What is not sent will have no answer. */
+	if (send_code != MPI_SUCCESS && !message)
+		WW_MPI_REAL(Cancel)(received);
+	code = message ? deliver_to_call(call, message, status)
+		       : WW_MPI_REAL(Wait)(received, status);
+	if (send_code == MPI_SUCCESS)
+		send_code = WW_MPI_REAL(Wait)(sent, MPI_STATUS_IGNORE);
+	return code == MPI_SUCCESS ? send_code : code;
+}
+
+/* If the MPI refuses one side, the other one has no effect: nothing is received, and not sent. */
 bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *send,
 	const struct ww_mpi_receive *receive, MPI_Status *status, int *out_code)
 {
 	struct ww_mpi_send sent = *send;
 	MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-	struct message *message;
-	int code;
+	struct message *message = NULL;
 
-	if (!must_look() || !copy_sent(call, &sent) ||
-		!begin(receive, &message, &requests[0], out_code))
+	/* Other threads may change what is kept; without any it stays. */
+	if (!must_look() || (!ww_mpi_is_threaded() && !is_kept(receive)) || !copy_sent(call, &sent))
 		return false;
-	code = *out_code;
-	if (code == MPI_SUCCESS)
-		code = start_send(&sent, receive->comm, &requests[1]);
-	if (message)
-		*out_code = deliver_to_call(call, message, status);
-	else if (*out_code == MPI_SUCCESS)
-		*out_code = WW_MPI_REAL(Wait)(&requests[0], status);
-	if (code == MPI_SUCCESS)
-		code = WW_MPI_REAL(Wait)(&requests[1], MPI_STATUS_IGNORE);
-	*out_code = *out_code == MPI_SUCCESS ? code : *out_code;
+	PMPI_Status_set_elements_x(status, MPI_BYTE, 0);
+	*out_code = prepare_send(&sent, receive->comm, &requests[1]);
+	if (is_refused(*out_code, requests[1]))
+		return true;
+	begin(receive, &message, &requests[0], out_code);
+	if (message || !is_refused(*out_code, requests[0]))
+		*out_code = end_exchange(call, message, &requests[0], &requests[1], status);
+	WW_MPI_REAL(Request_free)(&requests[1]);
 	return true;
 }
 
@@ -611,14 +649,18 @@ static int receive_matched(struct ww_mpi_call *call, struct message *message,
 	int error = 0;
 
 	call->is_delivered = true;
+	memset(&call->served, 0, sizeof(call->served)); /* some errors leave it as it was */
 	if (code == MPI_SUCCESS)
 		code = WW_MPI_REAL(Wait)(&request, &call->served);
-	if (code == MPI_SUCCESS)
+	if (code == MPI_SUCCESS || ww_mpi_is_truncation(code))
 		error = ww_mpi_buffer_write(buffer, ww_mpi_received(&call->served));
 	return error ? ww_mpi_buffer_error(buffer, call->name, error) : code;
 }
 
-/* The request is that of the other message. As ww_mpi_probe_post() otherwise. */
+/*
+ * The request is that of the other message, which is on its way before this one is waited for. As
+ * ww_mpi_probe_post() otherwise.
+ */
 bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *send,
 	const struct ww_mpi_receive *receive, MPI_Request *request, int *out_code)
 {
@@ -631,10 +673,12 @@ bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_se
 	link = find(receive->source, receive->tag, receive->comm);
 	if (!*link || !copy_sent(call, &sent))
 		return false;
+	*out_code = start_send(&sent, receive->comm, request);
+	if (is_refused(*out_code, *request))
+		return true;
 	message = unlink_message(&kept, link);
 	call->served_code = message->is_read ? deliver_to_call(call, message, &call->served)
 					     : receive_matched(call, message, receive);
-	*out_code = start_send(&sent, receive->comm, request);
 	return true;
 }
 

@@ -7,7 +7,7 @@
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
  * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
- * announcing_fails: with failing_broker.sh; those with "killed" and "unanswered", and aborted: see
+ * announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI; those with "killed" and "unanswered", and aborted: see
  * killed.c.
  */
 #include <warpway/mpi.h>
@@ -725,6 +725,7 @@ static void all(void)
 	kept_and_cancelled();
 	kept_unread();
 	kept_many();
+	refused_exchanges();
 	kept_by_exchanges();
 	handles();
 	other_ends();
@@ -745,6 +746,7 @@ static const struct {
 	{"full", full},
 	{"alone", alone},
 	{"announcing_fails", announcing_fails},
+	{"threaded", refused_exchanges},
 	{"broker_killed", broker_killed},
 	{"sender_killed", sender_killed},
 	{"sender_killed_long_ago", sender_killed_long_ago},
@@ -756,10 +758,11 @@ int main(int argc, char *argv[])
 {
 	const char *cases = argc == 3 ? argv[2] : "";
 	bool is_announcing = !strcmp(cases, "announcing_fails");
+	bool is_threaded = is_announcing || !strcmp(cases, "threaded");
 
 	if (!strcmp(cases, "divided_killed"))
 		divided_killed_prepare();
-	test_init(&argc, &argv, is_announcing ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+	test_init(&argc, &argv, is_threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
 	MUST(argc == 3);
 	MUST(ranks == 2 || !strncmp(cases, "divided", strlen("divided")));
 	peer = 1 - rank;

@@ -47,6 +47,7 @@ void probe(int count, int tag);
 /* probe.c */
 void kept_unread(void);
 void kept_many(void);
+void refused_exchanges(void);
 void announcing_fails(void);
 
 /* collective.c; both ranks take direct messages */

@@ -12,29 +12,53 @@
 
 /* --- what is kept --- */
 
-/* A message that was kept because it was sent before the one that a probe asked for. */
+/* Receives one that is kept, by a request. Return: the code of the wait. */
+static int receive_by_request(void *to, int room, int tag, MPI_Status *status)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+
+#if MPI_VERSION >= 4
+	OK(MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, to, room, MPI_BYTE, peer, tag,
+		MPI_COMM_WORLD, &request));
+#else
+	OK(MPI_Irecv(to, room, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request));
+#endif
+	return MPI_Wait(&request, status);
+}
+
+/* Not every MPI writes what fits of a message that is too long. */
+static void must_be_untouched_from(const void *memory, size_t from)
+{
+	unsigned char data[DATA];
+
+	memory_get(data, memory, DATA);
+	for (size_t i = from; i < DATA; i++)
+		MUST(data[i] == 0xee);
+}
+
+/* Messages that were kept because they were sent before the one that a probe asked for. */
 void kept_unread(void)
 {
-	struct place place = place_new(DATA, true);
-	MPI_Request request = MPI_REQUEST_NULL;
+	struct place places[2] = {place_new(DATA, true), place_new(DATA, true)};
 	MPI_Status status;
 
 	if (rank == 0) {
+		send_host(3000, 55);
 		send_host(3000, 56);
 		send_device(DATA, 57);
 	} else {
 		probe(DATA, 57);
-#if MPI_VERSION >= 4
-		OK(MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, place.at, DATA, MPI_BYTE,
-			peer, 56, MPI_COMM_WORLD, &request));
-#else
-		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 56, MPI_COMM_WORLD, &request));
-#endif
-		OK(MPI_Wait(&request, &status));
-		check(place.at, DATA, 3000, 56);
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		must_be_cut(receive_by_request(places[0].at, 1000, 55, &status));
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+		must_be_untouched_from(places[0].at, 1000);
+		OK(receive_by_request(places[1].at, DATA, 56, &status));
+		must_be(&status, 3000, 56);
+		check(places[1].at, DATA, 3000, 56);
 		receive(DATA, true, DATA, 57);
 	}
-	place_free(&place);
+	place_free(&places[0]);
+	place_free(&places[1]);
 }
 
 /* Many messages are kept in their order, also after the last one was received. */
@@ -68,6 +92,75 @@ void kept_many(void)
 	OK(MPI_Probe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
 	must_be(&status, CONTROL, 37);
 	receive(CONTROL, false, CONTROL, 37);
+}
+
+/* --- exchanges that the MPI refuses --- */
+
+static void must_be_rank(int code)
+{
+	int error_class;
+
+	MUST(code != MPI_SUCCESS);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_RANK);
+}
+
+static void must_come(int tag)
+{
+	int flag = 0;
+
+	OK(MPI_Iprobe(peer, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+	MUST(flag);
+}
+
+/* The message that is kept stays. */
+static void refuse_kept(void *to)
+{
+	char sent = 0;
+
+	probe(DATA, 38);
+	must_be_rank(MPI_Sendrecv(&sent, 1, MPI_BYTE, ranks, 38, to, DATA, MPI_BYTE, peer, 38,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	must_come(38);
+	must_be_rank(MPI_Sendrecv_replace(to, DATA, MPI_BYTE, ranks, 38, peer, 38, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	must_come(38);
+#if MPI_VERSION >= 4
+	MPI_Request request;
+
+	must_be_rank(MPI_Isendrecv(&sent, 1, MPI_BYTE, ranks, 38, to, DATA, MPI_BYTE, peer, 38,
+		MPI_COMM_WORLD, &request));
+	must_come(38);
+#endif
+	receive(DATA, true, DATA, 38);
+}
+
+/* If one side is refused, the other one has no effect. */
+void refused_exchanges(void)
+{
+	struct place place = place_new(DATA, true);
+
+	if (rank == 0) {
+		send_device(DATA, 38);
+		send_host(100, 39);
+		barrier();
+		send_host(200, 39);
+		receive(DATA, false, 100, 39);
+		place_free(&place);
+		return;
+	}
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	refuse_kept(place.at);
+	must_be_rank(MPI_Sendrecv(place.at, 1, MPI_BYTE, ranks, 39, place.at + 1, DATA - 1,
+		MPI_BYTE, peer, 39, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	barrier();
+	receive(DATA, false, 100, 39);
+	receive(DATA, false, 200, 39);
+	must_be_rank(MPI_Sendrecv(place.at, 1, MPI_BYTE, peer, 39, place.at + 1, DATA - 1, MPI_BYTE,
+		ranks, 39, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	send_host(100, 39);
+	place_free(&place);
 }
 
 /* --- the rank cannot announce itself --- */
