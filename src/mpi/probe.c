@@ -22,7 +22,8 @@ struct message {
 	MPI_Comm comm;
 	MPI_Status status; /* with the length of the data */
 	MPI_Message real;  /* not received yet; if it is: */
-	bool is_read;      /* its bytes are in here */
+	bool is_read;      /* its bytes are in here, or could not be received */
+	int code;          /* of that */
 	bool is_control;   /* and they are a control message */
 	int number;        /* of one that the program has; from 1 on */
 	struct ww_mpi_control bytes;
@@ -143,10 +144,11 @@ static struct message *create(MPI_Message real, MPI_Comm comm, const MPI_Status 
 	message->status = *status;
 	if (ww_mpi_received(status) != WW_MPI_CONTROL_BYTES)
 		return message;
-	WW_MPI_REAL(Mrecv)
-	(&message->bytes, WW_MPI_CONTROL_BYTES, MPI_BYTE, &message->real, MPI_STATUS_IGNORE);
+	message->code = WW_MPI_REAL(Mrecv)(&message->bytes, WW_MPI_CONTROL_BYTES, MPI_BYTE,
+		&message->real, MPI_STATUS_IGNORE);
 	message->is_read = true;
-	message->is_control = ww_mpi_direct_is_control(&message->bytes);
+	message->is_control = message->code == MPI_SUCCESS &&
+		ww_mpi_direct_is_control(&message->bytes);
 	if (message->is_control)
 		PMPI_Status_set_elements_x(&message->status, MPI_BYTE, message->bytes.bytes);
 	return message;
@@ -405,7 +407,9 @@ static int deliver(struct message *message, struct ww_mpi_buffer *buffer, const 
 	int code;
 
 	*status = message->status;
-	if (message->is_control)
+	if (message->code != MPI_SUCCESS)
+		code = message->code;
+	else if (message->is_control)
 		code = ww_mpi_direct_deliver(buffer, name, &message->bytes, status);
 	else
 		code = put_bytes(buffer, name, message, &message->bytes, WW_MPI_CONTROL_BYTES,
@@ -733,6 +737,7 @@ static int read_and_put(struct message *message, struct ww_mpi_buffer *buffer, c
 
 	if (!bytes)
 		return PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+	*status = message->status;
 	code = WW_MPI_REAL(Mrecv)(bytes, (int)length, MPI_BYTE, &message->real, MPI_STATUS_IGNORE);
 	if (code == MPI_SUCCESS)
 		code = put_bytes(buffer, name, message, bytes, length, status);

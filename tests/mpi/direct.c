@@ -7,8 +7,8 @@
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
  * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
- * announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI; those with "killed" and "unanswered", and aborted: see
- * killed.c.
+ * announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI; probe_fails:
+ * with lossy.c; those with "killed" and "unanswered", and aborted: see killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -746,6 +746,7 @@ static const struct {
 	{"full", full},
 	{"alone", alone},
 	{"announcing_fails", announcing_fails},
+	{"probe_fails", probe_fails},
 	{"threaded", refused_exchanges},
 	{"broker_killed", broker_killed},
 	{"sender_killed", sender_killed},

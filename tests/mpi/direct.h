@@ -47,6 +47,7 @@ void probe(int count, int tag);
 /* probe.c */
 void kept_unread(void);
 void kept_many(void);
+void probe_fails(void);
 void refused_exchanges(void);
 void announcing_fails(void);
 

@@ -134,6 +134,16 @@ def direct(launcher):
         case(f"the direct route: {cases}", None if good else f"exit code {code}: {output}{said}")
 
 
+def probe_fails(launcher):
+    """An MPI that cannot receive a message that a probe has found."""
+    lossy = os.path.join(os.path.dirname(os.path.abspath(GIVEN["direct"])), f"libmpi_lossy_{GIVEN['abi']}.so")
+    library = launcher.library
+    launcher.library = f"{library}:{lossy}"
+    code, output, said = launcher.transcript(2, [GIVEN["direct"], "device", "probe_fails"], True, WARPWAY_MPI_ROUTE="direct")
+    launcher.library = library
+    case("the direct route: probe_fails", None if code == 0 and said == [["ok"]] * 2 else f"exit code {code}: {output}{said}")
+
+
 def divided(launcher):
     """Reductions of which each rank combines a part."""
     for ranks, more in ((MANY[GIVEN["abi"]], {}), (8, {"MPI_TEST_SPREAD": "1", "FAKECUDA_DEVICES": "8"})):
@@ -300,6 +310,7 @@ def main():
             MPI_TEST_ALL_GPUS="1")
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
+    probe_fails(launcher)
     divided(launcher)
     broadcasts_killed(launcher)
     spawned(launcher)

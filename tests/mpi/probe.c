@@ -2,6 +2,7 @@
 /*
  * probe.c - messages that a probe took out of the MPI, where something fails; for mpi_direct
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,31 @@ void kept_many(void)
 	OK(MPI_Probe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
 	must_be(&status, CONTROL, 37);
 	receive(CONTROL, false, CONTROL, 37);
+}
+
+/* What a probe could not receive: the receive says so (lossy.c). */
+void probe_fails(void)
+{
+	bool *fails = dlsym(RTLD_DEFAULT, "mpi_mrecv_fails");
+	char bytes[CONTROL];
+	int code, error_class;
+
+	MUST(fails);
+	if (rank == 0) {
+		send_host(CONTROL, 45);
+		send_host(CONTROL, 45);
+		return;
+	}
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	*fails = true;
+	probe(CONTROL, 45);
+	MUST(!*fails);
+	code = MPI_Recv(bytes, CONTROL, MPI_BYTE, peer, 45, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MUST(code != MPI_SUCCESS);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_INTERN);
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	receive(CONTROL, false, CONTROL, 45);
 }
 
 /* --- exchanges that the MPI refuses --- */
