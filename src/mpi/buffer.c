@@ -100,6 +100,7 @@ static void widen(struct ww_mpi_buffer *buffer, const struct ww_mpi_piece *piece
 	buffer->low = low < buffer->low ? low : buffer->low;
 	buffer->high = high > buffer->high ? high : buffer->high;
 	buffer->bytes += piece->count * layout->size;
+	buffer->is_incomplete = buffer->is_incomplete || layout->is_incomplete;
 }
 
 /* Takes the reference to the layout; NULL is a piece without data. */
@@ -249,7 +250,7 @@ static void move_piece(struct ww_mpi_buffer *buffer, struct direction *direction
 		return;
 	bytes = piece->count * layout->size;
 	/* Elements of one run without gaps are one copy. */
-	if (layout->run_count == 1 && layout->extent == layout->size) {
+	if (layout->run_count == 1 && layout->extent == layout->size && !layout->is_incomplete) {
 		bytes = bytes < direction->left ? bytes : direction->left;
 		direction->left -= bytes;
 		if (bytes)

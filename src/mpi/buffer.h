@@ -42,9 +42,10 @@ struct ww_mpi_buffer {
 	struct ww_mpi_piece *many; /* NULL: `one` is all */
 	MPI_Count low;             /* the data's span, from user on */
 	MPI_Count high;
-	MPI_Count bytes; /* of data */
-	bool is_opaque;  /* there is more, of a type that cannot be looked at */
-	bool is_one;     /* the span lies in one allocation, whose memory this is: */
+	MPI_Count bytes;    /* of data */
+	bool is_opaque;     /* there is more, of a type that cannot be looked at */
+	bool is_incomplete; /* of a layout that is so: only the MPI can pack the data */
+	bool is_one;        /* the span lies in one allocation, whose memory this is: */
 	struct ww_mpi_memory memory;
 	struct ww_mpi_block *block; /* NULL: not staged */
 	bool is_packed;             /* .staged has the data without gaps: of the block, or of: */
@@ -109,7 +110,8 @@ int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most);
 #define WW_MPI_ALL INT64_MAX
 
 /*
- * Copies the data to a message without gaps, or the first bytes of a message to the buffer.
+ * Copies the data to a message without gaps, or the first bytes of a message to the buffer. A
+ * buffer that .is_incomplete cannot be packed.
  * @memory: what the message is; NULL: host memory. Return: 0 or the driver's error
  */
 int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,

@@ -155,7 +155,7 @@ ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 	struct ww_token *out_token)
 {
 	struct device *device = find_device(buffer->memory.ordinal);
-	ww_pool *pool = device ? find_pool(device) : NULL;
+	ww_pool *pool = device && !buffer->is_incomplete ? find_pool(device) : NULL;
 	uint64_t start_ns = ww_mpi_now_ns();
 	ww_memory *slice = NULL;
 

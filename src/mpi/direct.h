@@ -55,8 +55,8 @@ bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_
 
 /*
  * Packs a device buffer into a slice, and exports that as a delivery for so many imports, which
- * keeps it. Return: the slice, of which the caller has a reference; NULL: there is no room, or it
- * failed
+ * keeps it. Return: the slice, of which the caller has a reference; NULL: there is no room, it
+ * failed, or only the MPI can pack the data
  */
 ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 	struct ww_token *out_token);

@@ -325,6 +325,20 @@ static bool draw_copy(MPI_Datatype type, const struct ww_mpi_layout *shape, stru
 	return is_drawn;
 }
 
+/* @runs: .run_count of them, from the element's first byte on, in the order of the addresses */
+static void fill_runs(struct ww_mpi_layout *layout, const struct ww_mpi_run *runs)
+{
+	MPI_Count bytes = 0;
+
+	memcpy(layout->runs, runs, layout->run_count * sizeof(runs[0]));
+	for (size_t i = 0; i < layout->run_count; i++) {
+		layout->runs[i].offset += layout->true_lb;
+		bytes += layout->runs[i].bytes;
+	}
+	layout->is_incomplete = bytes != layout->size;
+	qsort(layout->runs, layout->run_count, sizeof(layout->runs[0]), compare_positions);
+}
+
 static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 {
 	struct ww_mpi_layout shape = {0};
@@ -340,10 +354,7 @@ static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 		layout = create(list.count);
 	if (layout) {
 		measure(type, layout);
-		memcpy(layout->runs, list.runs, list.count * sizeof(list.runs[0]));
-		for (size_t i = 0; i < list.count; i++)
-			layout->runs[i].offset += layout->true_lb;
-		qsort(layout->runs, layout->run_count, sizeof(layout->runs[0]), compare_positions);
+		fill_runs(layout, list.runs);
 	}
 	free(list.runs);
 	return layout;

@@ -6,6 +6,9 @@
  * itself is asked for it: it unpacks a message whose bytes say their positions, and what lies
  * where afterwards is the layout. So no kind of type has to be understood here. The layout of a
  * derived type is an attribute of the type and ends with it.
+ *
+ * A type that is only used to send may have a byte of memory several times. Its list has that byte
+ * once, so it is incomplete.
  */
 #ifndef WW_MPI_LAYOUT_H
 #define WW_MPI_LAYOUT_H
@@ -28,6 +31,11 @@ struct ww_mpi_layout {
 	MPI_Count extent;
 	MPI_Count true_lb;
 	MPI_Count true_extent;
+	/*
+	 * The runs are all bytes of memory that an element has, but they are not its message, which
+	 * has some of them several times: only the MPI can pack an element.
+	 */
+	bool is_incomplete;
 	size_t run_count;
 	struct ww_mpi_run runs[];
 };

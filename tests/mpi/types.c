@@ -254,6 +254,122 @@ static void displaced(void)
 	memory_free(receive);
 }
 
+/* --- types that have the same bytes several times, which only sends may use --- */
+
+#define REPEATED 300 /* ints of a message: a long one */
+
+/* Bytes from the first one of some elements to the last one; nothing behind it may be read. */
+static size_t span_of(int count, MPI_Datatype type)
+{
+	MPI_Aint lb, extent, true_extent;
+
+	OK(MPI_Type_get_extent(type, &lb, &extent));
+	OK(MPI_Type_get_true_extent(type, &lb, &true_extent));
+	return (size_t)(extent * (count - 1) + true_extent);
+}
+
+static void repeated_collectives(const char *what, MPI_Datatype type)
+{
+	size_t bytes = sizeof(int) * REPEATED * (size_t)ranks;
+	void *send = memory_new(span_of(ranks, type), 12);
+	void *receive = memory_new(bytes, 13);
+	bool is_root = rank == 1;
+
+	for (int form = 0; form < FORMS; form++) {
+		memory_fill(receive, bytes, 14);
+		CALL(form, Bcast, Ibcast,
+			(is_root ? send : receive, is_root ? 1 : REPEATED, is_root ? type : MPI_INT,
+				1, MPI_COMM_WORLD),
+			(is_root ? send : receive, is_root ? 1 : REPEATED, is_root ? type : MPI_INT,
+				1, MPI_COMM_WORLD));
+		say_memory(what, receive, bytes);
+		CALL(form, Gather, Igather,
+			(send, 1, type, receive, REPEATED, MPI_INT, 0, MPI_COMM_WORLD),
+			(send, 1, type, receive, REPEATED, MPI_INT, 0, MPI_COMM_WORLD));
+		say_memory(what, receive, bytes);
+		memory_fill(receive, bytes, 15);
+		CALL(form, Scatter, Iscatter,
+			(send, 1, type, receive, REPEATED, MPI_INT, 0, MPI_COMM_WORLD),
+			(send, 1, type, receive, REPEATED, MPI_INT, 0, MPI_COMM_WORLD));
+		say_memory(what, receive, bytes);
+		CALL(form, Allgather, Iallgather,
+			(send, 1, type, receive, REPEATED, MPI_INT, MPI_COMM_WORLD),
+			(send, 1, type, receive, REPEATED, MPI_INT, MPI_COMM_WORLD));
+		say_memory(what, receive, bytes);
+		memory_fill(receive, bytes, 16);
+		CALL(form, Alltoall, Ialltoall,
+			(send, 1, type, receive, REPEATED, MPI_INT, MPI_COMM_WORLD),
+			(send, 1, type, receive, REPEATED, MPI_INT, MPI_COMM_WORLD));
+		say_memory(what, receive, bytes);
+	}
+	memory_free(send);
+	memory_free(receive);
+}
+
+static void repeated_requests(const char *what, MPI_Datatype type)
+{
+	size_t bytes = 2 * sizeof(int) * REPEATED;
+	void *send = memory_new(span_of(2, type), 17);
+	void *receive = memory_new(bytes, 18);
+	MPI_Request requests[2];
+
+	OK(MPI_Send_init(send, 2, type, next(), 0, MPI_COMM_WORLD, &requests[0]));
+	OK(MPI_Recv_init(receive, 2 * REPEATED, MPI_INT, previous(), 0, MPI_COMM_WORLD,
+		&requests[1]));
+	for (unsigned int i = 0; i < 2; i++) {
+		memory_fill(send, span_of(2, type), 19 + i);
+		OK(MPI_Startall(2, requests));
+		OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+		say_memory(what, receive, bytes);
+	}
+	OK(MPI_Request_free(&requests[0]));
+	OK(MPI_Request_free(&requests[1]));
+#if MPI_VERSION >= 4
+	OK(MPI_Precv_init(receive, 2, REPEATED, MPI_INT, previous(), 0, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &requests[1]));
+	OK(MPI_Psend_init(send, 2, 1, type, next(), 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+		&requests[0]));
+	OK(MPI_Startall(2, requests));
+	memory_fill(send, span_of(2, type), 21);
+	OK(MPI_Pready_range(0, 1, requests[0]));
+	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+	say_memory(what, receive, bytes);
+	OK(MPI_Request_free(&requests[0]));
+	OK(MPI_Request_free(&requests[1]));
+#endif
+	memory_free(send);
+	memory_free(receive);
+}
+
+static void send_repeated(const char *what)
+{
+	MPI_Datatype type = commit();
+
+	exchange(what, 1, type, REPEATED, MPI_INT);
+	repeated_requests(what, type);
+	repeated_collectives(what, type);
+	OK(MPI_Type_free(&type));
+}
+
+static void repeated(void)
+{
+	int lengths[2] = {REPEATED / 2, REPEATED / 2};
+	int overlapping[2] = {0, REPEATED / 4};
+	int displs[3] = {200, 0, 200};
+	MPI_Datatype one;
+
+	OK(MPI_Type_vector(REPEATED, 1, 0, MPI_INT, &made));
+	send_repeated("one int many times");
+	OK(MPI_Type_vector(REPEATED, 1, 0, MPI_INT, &one));
+	OK(MPI_Type_create_resized(one, 0, REPEATED * sizeof(int), &made));
+	OK(MPI_Type_free(&one));
+	send_repeated("one int many times, with the extent of so many");
+	OK(MPI_Type_indexed(2, lengths, overlapping, MPI_INT, &made));
+	send_repeated("blocks that overlap");
+	OK(MPI_Type_create_indexed_block(3, REPEATED / 3, displs, MPI_INT, &made));
+	send_repeated("a block twice");
+}
+
 const struct test_case type_cases[] = {{"kinds", kinds}, {"transpose", transpose},
 	{"part-of-element", part_of_element}, {"interleaved", interleaved}, {"absolute", absolute},
-	{"scattered", scattered}, {"displaced", displaced}, {NULL, NULL}};
+	{"scattered", scattered}, {"displaced", displaced}, {"repeated", repeated}, {NULL, NULL}};
