@@ -339,6 +339,16 @@ static void fill_runs(struct ww_mpi_layout *layout, const struct ww_mpi_run *run
 	qsort(layout->runs, layout->run_count, sizeof(layout->runs[0]), compare_positions);
 }
 
+/* Of an element that is too large to be drawn, but has no gaps. */
+static struct ww_mpi_layout *create_unordered(MPI_Datatype type)
+{
+	struct ww_mpi_layout *layout = create_plain(type);
+
+	if (layout)
+		layout->is_incomplete = true;
+	return layout;
+}
+
 static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 {
 	struct ww_mpi_layout shape = {0};
@@ -349,7 +359,7 @@ static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 	if (shape.size == 0)
 		return create_plain(type);
 	if (shape.size > INT_MAX)
-		return shape.size == shape.true_extent ? create_plain(type) : NULL;
+		return shape.size == shape.true_extent ? create_unordered(type) : NULL;
 	if (draw_copy(type, &shape, &list))
 		layout = create(list.count);
 	if (layout) {
@@ -364,7 +374,7 @@ static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 static bool is_dense(const struct ww_mpi_layout *layout)
 {
 	return layout->run_count == 1 && layout->size == layout->extent &&
-		layout->size == layout->true_extent;
+		layout->size == layout->true_extent && !layout->is_incomplete;
 }
 
 /* Whether a type is one or several elements of another type that is dense. */

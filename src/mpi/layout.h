@@ -33,7 +33,8 @@ struct ww_mpi_layout {
 	MPI_Count true_extent;
 	/*
 	 * The runs are all bytes of memory that an element has, but they are not its message, which
-	 * has some of them several times: only the MPI can pack an element.
+	 * has some of them several times, or in an order that is not known: only the MPI can pack
+	 * an element.
 	 */
 	bool is_incomplete;
 	size_t run_count;

@@ -6,9 +6,9 @@
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
- * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
- * announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI; probe_fails:
- * with lossy.c; those with "killed" and "unanswered", and aborted: see killed.c.
+ * divided: with three or more ranks; full and halves_of_2_gib: with a pool of 2 MiB; alone: without
+ * a broker; announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI;
+ * probe_fails: with lossy.c; those with "killed" and "unanswered", and aborted: see killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -744,6 +744,7 @@ static const struct {
 	{"divided_bcast_unanswered", divided_bcast_unanswered},
 	{"divided_bcast_root_unanswered", divided_bcast_root_unanswered},
 	{"full", full},
+	{"halves_of_2_gib", halves_of_2_gib},
 	{"alone", alone},
 	{"announcing_fails", announcing_fails},
 	{"probe_fails", probe_fails},

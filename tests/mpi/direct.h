@@ -57,6 +57,9 @@ void collectives_are_divided(void);
 void divided_killed(void);
 void divided_killed_prepare(void);
 
+/* large.c; with the fake driver only */
+void halves_of_2_gib(void);
+
 /* killed.c; the ones after the first do not return */
 void broker_killed(void);
 void sender_killed(void);

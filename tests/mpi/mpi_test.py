@@ -144,6 +144,17 @@ def probe_fails(launcher):
     case("the direct route: probe_fails", None if code == 0 and said == [["ok"]] * 2 else f"exit code {code}: {output}{said}")
 
 
+def unordered(launcher):
+    """A message in an order that the library does not know is not packed: the pool, which is too small, is not asked for room."""
+    if not GIVEN["fakecuda"]:
+        return
+    code, output, said = launcher.transcript(2, [GIVEN["direct"], "device", "halves_of_2_gib"], False,
+                                             WARPWAY_MPI_ROUTE="direct", WARPWAY_MPI_POOL="2M",
+                                             WARPWAY_MPI_STAGING="1M", WARPWAY_MPI_REPORT="1")
+    good = code == 0 and said == [["ok"], ["ok"]] and output.count("no room for 0,") == 2
+    case("an element of more than 2 GiB, in an unknown order, is staged", None if good else f"exit code {code}: {output}{said}")
+
+
 def divided(launcher):
     """Reductions of which each rank combines a part."""
     for ranks, more in ((MANY[GIVEN["abi"]], {}), (8, {"MPI_TEST_SPREAD": "1", "FAKECUDA_DEVICES": "8"})):
@@ -311,6 +322,7 @@ def main():
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
     probe_fails(launcher)
+    unordered(launcher)
     divided(launcher)
     broadcasts_killed(launcher)
     spawned(launcher)
