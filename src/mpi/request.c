@@ -23,6 +23,8 @@
 
 #define ORPHANS_A_LOOK 64
 
+#define TAGS 32768 /* that each MPI has; more than there are threads */
+
 /* Of a part that is received. */
 enum part {
 	PART_AWAITED,
@@ -179,18 +181,46 @@ static MPI_Errhandler find_handler(MPI_Comm comm)
 }
 
 /*
- * The communicator of the operation may have been freed. A program of sessions alone has no other
- * one: there an error is returned if the handler would do that, else it ends the job.
+ * All carriers are made from one communicator of this process alone. MPI_COMM_SELF has attributes
+ * of the program, whose functions Open MPI 4 calls then, and other threads call collectives of it.
+ */
+static MPI_Comm alone = MPI_COMM_NULL;
+
+static void create_alone(void)
+{
+	PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &alone);
+}
+
+/* Several threads may do this at once, as no tag is the same. */
+static MPI_Comm create_carrier(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static _Atomic unsigned int count;
+	MPI_Comm carrier = MPI_COMM_NULL;
+	MPI_Group group;
+
+	pthread_once(&once, create_alone);
+	if (alone == MPI_COMM_NULL || PMPI_Comm_group(alone, &group) != MPI_SUCCESS)
+		return MPI_COMM_NULL;
+	PMPI_Comm_create_group(alone, group, (int)(atomic_fetch_add(&count, 1) % TAGS), &carrier);
+	PMPI_Group_free(&group);
+	return carrier;
+}
+
+/*
+ * The communicator of the operation may have been freed. A handler that only returns needs none. A
+ * program of sessions alone has no other one: there an error ends the job.
  */
 MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry)
 {
-	MPI_Comm carrier = MPI_COMM_NULL;
+	MPI_Comm carrier;
 
-	if (entry->handler == MPI_ERRHANDLER_NULL)
+	if (entry->handler == MPI_ERRORS_RETURN)
+		return MPI_COMM_NULL;
+	if (entry->handler == MPI_ERRHANDLER_NULL || !ww_mpi_has_world())
 		return MPI_COMM_WORLD;
-	if (!ww_mpi_has_world())
-		return entry->handler == MPI_ERRORS_RETURN ? MPI_COMM_NULL : MPI_COMM_WORLD;
-	if (PMPI_Comm_dup(MPI_COMM_SELF, &carrier) != MPI_SUCCESS)
+	carrier = create_carrier();
+	if (carrier == MPI_COMM_NULL)
 		return MPI_COMM_WORLD;
 	PMPI_Comm_set_errhandler(carrier, entry->handler);
 	return carrier;
@@ -547,4 +577,6 @@ void ww_mpi_request_finish(void)
 		WW_MPI_REAL(Wait)(&entry->request, &status);
 		end_orphan(entry, &status);
 	}
+	if (alone != MPI_COMM_NULL)
+		PMPI_Comm_free(&alone);
 }

@@ -393,8 +393,31 @@ static void start_fails(fakecuda_fail_fn *fail)
 	memory_free(send);
 }
 
+static int attribute_calls;
+
+static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+	(void)comm;
+	(void)key;
+	(void)extra;
+	attribute_calls++;
+	*(void **)out = in;
+	*flag = 1;
+	return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra)
+{
+	(void)comm;
+	(void)key;
+	(void)value;
+	(void)extra;
+	attribute_calls++;
+	return MPI_SUCCESS;
+}
+
 /* A copy fails when the receive is complete: its communicator says who gets the error. */
-static void completion_fails(fakecuda_fail_fn *fail)
+static void completion_fails(fakecuda_fail_fn *fail, MPI_Errhandler handler)
 {
 	char *receive = memory_new(1000, 13);
 	char *host = calloc(1, 1000);
@@ -403,13 +426,14 @@ static void completion_fails(fakecuda_fail_fn *fail)
 	MPI_Comm comm;
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+	OK(MPI_Comm_set_errhandler(comm, handler));
 	OK(MPI_Irecv(receive, 1000, MPI_BYTE, rank, 0, comm, &request));
 	OK(MPI_Send(host, 1000, MPI_BYTE, rank, 0, comm));
 	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
 	MUST(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
 	MUST(status.MPI_ERROR != MPI_SUCCESS && request == MPI_REQUEST_NULL);
-	MUST(handled == 0);
+	MUST(handled == (handler == MPI_ERRORS_RETURN ? 0 : status.MPI_ERROR));
+	handled = 0;
 	OK(MPI_Irecv(receive, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &request));
 	OK(MPI_Send(host, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD));
 	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
@@ -417,6 +441,24 @@ static void completion_fails(fakecuda_fail_fn *fail)
 	OK(MPI_Comm_free(&comm));
 	free(host);
 	memory_free(receive);
+}
+
+/* Such an error calls no function of the program, but error handlers. */
+static void completions_fail(fakecuda_fail_fn *fail)
+{
+	MPI_Errhandler handler;
+	int key;
+
+	OK(MPI_Comm_create_keyval(copy_attribute, delete_attribute, &key, NULL));
+	OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+	OK(MPI_Comm_create_errhandler(note, &handler));
+	completion_fails(fail, MPI_ERRORS_RETURN);
+	completion_fails(fail, handler);
+	completion_fails(fail, handler);
+	MUST(attribute_calls == 0);
+	OK(MPI_Errhandler_free(&handler));
+	OK(MPI_Comm_delete_attr(MPI_COMM_SELF, key));
+	OK(MPI_Comm_free_keyval(&key));
 }
 
 /* The driver's answers, which the fake driver gives when it is told to. */
@@ -439,7 +481,7 @@ static void driver_fails(void)
 		MPI_STATUS_IGNORE));
 	memory_free(device);
 	start_fails(fail);
-	completion_fails(fail);
+	completions_fail(fail);
 }
 
 static void kinds_of_memory(void)
