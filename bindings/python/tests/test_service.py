@@ -782,22 +782,6 @@ def test_functions_for_some_users(device):
         assert [info.is_idempotent for info in client.functions()] == [False, True]
 
 
-def test_function_whose_offer_is_refused_is_not_kept(device):
-    class Function:
-        def __call__(self):
-            pass
-
-    with warpway.Service(device=device) as service:
-        service.offer("taken", "", Function())
-        refused = Function()
-        reference = weakref.ref(refused)
-        with pytest.raises(warpway.AlreadyExists):
-            service.offer("taken", "", refused)
-        del refused
-        gc.collect()
-        assert reference() is None
-
-
 def test_version_and_limits_are_told(device, request):
     name = request.node.name
     with warpway.Service(name, device=device, version="2.1", calls_max=8, mode=0o660) as service:
