@@ -64,8 +64,7 @@ const struct channel_state *channel_open_state(PyObject *self)
 
 /* --- its life --- */
 
-/* Ends the frame that an iteration gave last. @is_done: the iteration goes on */
-static void channel_end_given(PyObject *self, bool is_done)
+void channel_end_given(PyObject *self, bool is_done)
 {
 	PyObject *given = handle_of(self)->given;
 
@@ -165,8 +164,7 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	return channel_fail(core, status);
 }
 
-/* It cannot acquire, or receive. */
-static PyObject *refuse_role(PyObject *self, const struct channel_state *state, bool acquires)
+PyObject *channel_refuse_role(PyObject *self, const struct channel_state *state, bool acquires)
 {
 	if (state->class->type == CORE_WORK_FRAME)
 		return work_queue_refuse_role(self, state, acquires);
@@ -186,15 +184,14 @@ static bool can_take(PyObject *self, struct channel_state *state, bool acquires)
 	struct ww_error record;
 
 	if (acquires ? !state->form.is_producer : !state->is_consumer)
-		return refuse_role(self, state, acquires);
+		return channel_refuse_role(self, state, acquires);
 	if (!channel_state_take_lost(state, &record))
 		return true;
 	error_raise_record(core_of(self), &record);
 	return false;
 }
 
-/* @stream: what convert_stream() takes, or None. Return: a Frame; NULL with an exception. */
-static PyObject *take_frame(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
+PyObject *channel_take(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
 	PyObject *cancel)
 {
 	const struct handle_class *class = channel_class_of(self);
@@ -229,19 +226,10 @@ PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keyword
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$OOO:acquire", names, &stream,
 		    convert_timeout, &timeout_ns, &shape, &nbytes, &cancel))
 		return NULL;
-	frame = take_frame(self, true, stream, timeout_ns, cancel);
+	frame = channel_take(self, true, stream, timeout_ns, cancel);
 	if (frame && !frame_set_size(frame, shape, nbytes))
 		Py_CLEAR(frame);
 	return frame;
-}
-
-/* Return: the Frame that was put back, or NULL. */
-static PyObject *take_kept(PyObject *self)
-{
-	PyObject *kept = handle_of(self)->kept;
-
-	handle_of(self)->kept = NULL;
-	return kept;
 }
 
 PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -253,77 +241,8 @@ PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keyword
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$O:receive", names, &stream,
 		    convert_timeout, &timeout_ns, &cancel))
 		return NULL;
-	kept = take_kept(self);
-	return kept ? kept : take_frame(self, false, stream, timeout_ns, cancel);
-}
-
-/* The next frame of an iteration: the one before ends. */
-static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cancel)
-{
-	PyObject *frame;
-
-	channel_end_given(self, true);
-	frame = take_kept(self);
-	if (!frame)
-		frame = take_frame(self, false, Py_None, timeout_ns, cancel);
-	if (!frame)
-		return NULL;
-	channel_end_given(self, true); /* another thread iterates, too */
-	handle_of(self)->given = Py_NewRef(frame);
-	return frame;
-}
-
-PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords)
-{
-	static char *names[] = {"timeout", "cancel", NULL};
-	uint64_t timeout_ns = WW_FOREVER;
-	PyObject *cancel = NULL;
-
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O&O:_next", names, convert_timeout,
-		    &timeout_ns, &cancel))
-		return NULL;
-	return next_frame(self, timeout_ns, cancel);
-}
-
-/* It ends when the producer has closed the channel, or this process has. */
-PyObject *channel_iternext(PyObject *self)
-{
-	PyObject *frame = handle_is_closed(self) ? NULL : next_frame(self, WW_FOREVER, NULL);
-	struct core *core = core_of(self);
-
-	if (frame || !PyErr_Occurred())
-		return frame;
-	if (PyErr_ExceptionMatches(error_class(core, WW_END)) ||
-		(handle_is_closed(self) && PyErr_ExceptionMatches(PyExc_ValueError)))
-		PyErr_Clear();
-	return NULL;
-}
-
-PyObject *channel_iter(PyObject *self)
-{
-	const struct channel_state *state = channel_open_state(self);
-
-	if (!state)
-		return NULL;
-	return state->is_consumer ? Py_NewRef(self) : refuse_role(self, state, false);
-}
-
-/* For a task that was cancelled when it had received the frame. */
-PyObject *channel_put_back(PyObject *self, PyObject *frame)
-{
-	struct channel_handle *handle = handle_of(self);
-	PyObject *given = handle->given, *kept = handle->kept;
-
-	const struct core *core = core_of(self);
-
-	if (Py_TYPE(frame) != core->types[CORE_FRAME] &&
-		Py_TYPE(frame) != core->types[CORE_WORK_FRAME])
-		return PyErr_Format(PyExc_TypeError, "a frame is put back, not %R", frame);
-	handle->given = NULL;
-	handle->kept = handle_is_closed(self) ? NULL : Py_NewRef(frame);
-	Py_XDECREF(given);
-	Py_XDECREF(kept);
-	Py_RETURN_NONE;
+	kept = channel_take_kept(self);
+	return kept ? kept : channel_take(self, false, stream, timeout_ns, cancel);
 }
 
 PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -771,7 +690,7 @@ static PyType_Slot slots[] = {
 		    "next one is asked for; ``async for`` does the same. If the producer ends otherwise, the\n"
 		    "consumers receive what was complete, and then `PeerLost` is raised, which names it. If a\n"
 		    "consumer ends, its frames are released. Several threads may use a Channel: their calls\n"
-		    "take turns.\n\n"
+		    "take turns, and each loop releases its own frames alone.\n\n"
 		    "Raises\n------\n"
 		    "AlreadyExists\n    The name is taken, and `replace` is false.\n"
 		    "InvalidArgument\n    The policy needs more slots, or the frames do not fit into them.")},

@@ -229,7 +229,7 @@ const struct handle_class *channel_class_of(PyObject *self);
 
 struct channel_handle {
 	struct handle base; /* object: a struct channel_state */
-	PyObject *given;    /* the Frame that an iteration gave last; or NULL */
+	PyObject *given;    /* the Frame that next() gave last; or NULL */
 	PyObject *kept;     /* a Frame that is to be received next; or NULL */
 };
 
@@ -244,11 +244,6 @@ PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keyword
 PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *channel_send(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords);
-PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords);
-PyObject *channel_iternext(PyObject *self);
-PyObject *channel_iter(PyObject *self);
-PyObject *channel_put_back(PyObject *self, PyObject *frame);
-
 /* Getters of what does not change; the closure of the first three is a CHANNEL_FIELD(). */
 #define CHANNEL_FIELD(name) ((void *)offsetof(struct channel_state, name))
 PyObject *channel_get_text(PyObject *self, void *field);
@@ -267,6 +262,23 @@ PyObject *channel_fail(struct core *core, ww_status status);
 PyTypeObject *channel_type_make(PyObject *module);
 /* A consumer. @which: a device, or None: the one that holds the bytes */
 PyObject *channel_open_token(struct core *core, const struct ww_token *token, PyObject *which);
+
+/* Raises that it cannot acquire, or receive. Return: NULL. */
+PyObject *channel_refuse_role(PyObject *self, const struct channel_state *state, bool acquires);
+/* @stream: what convert_stream() takes, or None. Return: a Frame; NULL with an exception. */
+PyObject *channel_take(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
+	PyObject *cancel);
+/* Ends the frame that next() gave last. @is_done: another one was asked for */
+void channel_end_given(PyObject *self, bool is_done);
+
+/* --- channel_iter.c --- */
+
+PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_iternext(PyObject *self);
+PyObject *channel_iter(PyObject *self);
+PyObject *channel_put_back(PyObject *self, PyObject *frame);
+/* Return: the Frame that was put back, or NULL. */
+PyObject *channel_take_kept(PyObject *self);
 
 /* --- channel_wait.c --- */
 

@@ -264,6 +264,50 @@ def test_iteration_that_raises_does_not_acknowledge(members):
         assert other.receive(timeout=LIMIT_S).attempts == 2
 
 
+def test_loops_of_several_threads_end_their_own_frames(members):
+    for value in range(3):
+        members.send(value)
+    loops = [iter(members.consumer), iter(members.consumer)]
+    frames = [next(loop) for loop in loops]
+    assert [frame.closed for frame in frames] == [False, False]
+    assert value_of(in_thread(next, loops[0])()) == 2
+    assert [frame.closed for frame in frames] == [True, False] and members.producer.acknowledged_total == 1
+
+
+def test_worker_that_fails_loses_no_frame_of_a_shared_consumer(members):
+    async def work(found, fails):
+        async for frame in members.consumer:
+            await asyncio.sleep(0)
+            found.append(value_of(frame))
+            if fails:
+                raise KeyError(frame.number)
+
+    async def main():
+        lost, done = [], []
+        with pytest.raises(KeyError):
+            members.send(0)
+            await work(lost, True)
+        gc.collect()
+        waits = [asyncio.create_task(work(done, False)) for _ in range(2)]
+        for value in range(1, 4):
+            members.send(value)
+        while len(done) < 4:
+            await asyncio.sleep(0)
+        members.producer.shutdown()
+        members.producer.close()
+        await asyncio.gather(*waits)
+        assert lost == [0] and sorted(done) == [0, 1, 2, 3]
+
+    asyncio.run(asyncio.wait_for(main(), LIMIT_S))
+
+
+def test_next_of_a_queue_acknowledges_the_frame_before(members):
+    members.send(0)
+    members.send(1)
+    first, second = next(members.consumer), next(members.consumer)
+    assert first.closed and not second.closed and members.producer.acknowledged_total == 1
+
+
 def test_asynchronous_iteration(members):
     async def produce():
         for value in range(10):

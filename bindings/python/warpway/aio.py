@@ -111,12 +111,13 @@ async def receive(channel: Any, stream: Any = None, timeout: float | None = None
     return await _run(channel.receive, (stream, timeout), keywords, channel._put_back)
 
 
-async def next_frame(channel: Any) -> Any:
-    """The next frame of an iteration over a Channel or WorkQueue; StopAsyncIteration: no frame comes any more, or this side has closed it."""
+async def next_frame(frames: Any) -> Any:
+    """The next frame of a loop over a Channel or WorkQueue, or of ``anext(channel)``; StopAsyncIteration: no frame comes any more, or this side has closed it."""
+    channel = getattr(frames, "channel", frames)
     try:
         if _is_polled(channel):
-            return await _poll(channel, channel._next, None)
-        return await _run(channel._next, give_back=channel._put_back)
+            return await _poll(channel, frames._next, None)
+        return await _run(frames._next, give_back=frames._put_back)
     except EndOfChannel:
         raise StopAsyncIteration from None
     except ValueError:
