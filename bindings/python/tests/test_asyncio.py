@@ -1,8 +1,10 @@
 """Waits in asyncio: results, cancellation, and that none holds up others or the end."""
 import asyncio
+import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -202,6 +204,56 @@ def test_cancelled_get_leaves_the_broker_usable(request):
             assert broker.list(request.node.name) == []
 
     asyncio.run(main())
+
+
+def views_held(fd=-1):
+    """What `_poll` needs of a Channel of a GPU."""
+    return SimpleNamespace(device=SimpleNamespace(backend="cuda"), fileno=lambda: fd)
+
+
+def test_wait_for_views_has_the_time_that_is_left():
+    reader, writer = os.pipe()
+    timeouts = []
+
+    def call(timeout, cancel=None):
+        timeouts.append(timeout)
+        if cancel:
+            return "frame"
+        raise warpway.Timeout("no frame") if len(timeouts) == 1 else warpway.WrongState("views")
+
+    async def main():
+        asyncio.get_running_loop().call_later(0.01, os.write, writer, b"1")
+        assert await warpway.aio._poll(views_held(reader), call, LIMIT_S, print) == "frame"
+
+    try:
+        asyncio.run(main())
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert timeouts[:2] == [0, 0] and 0 < timeouts[2] < LIMIT_S
+
+
+def test_cancelled_wait_for_views_gives_its_frame_back():
+    started, came, kept = threading.Event(), threading.Event(), []
+
+    def call(timeout, cancel=None):
+        if not cancel:
+            raise warpway.WrongState("views")
+        started.set()
+        came.wait(LIMIT_S)
+        return "frame"
+
+    async def main():
+        task = asyncio.create_task(warpway.aio._poll(views_held(), call, None, kept.append))
+        while not started.is_set():
+            await asyncio.sleep(0)
+        task.cancel()
+        came.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert kept == ["frame"]
 
 
 def test_watch_is_an_asynchronous_iterator(request):

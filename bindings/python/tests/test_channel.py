@@ -774,6 +774,39 @@ def test_cancelled_task_loses_no_frame(pair):
     asyncio.run(main())
 
 
+async def cancel_when(is_done, task):
+    """The loop sees nothing of what the task's thread has done: the cancellation comes first."""
+    end = time.monotonic() + LIMIT_S
+    while not is_done():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def start(coroutine):
+    """A task that has started its thread."""
+    before = threading.enumerate()
+    task = asyncio.create_task(coroutine)
+    while not set(threading.enumerate()) - set(before):
+        await asyncio.sleep(0)
+    return task
+
+
+def test_cancelled_wait_leaves_no_slot_acquired(device):
+    async def main(pair, stream):
+        pair.send()
+        pair.send()
+        task = await start(pair.producer.acquire_async(stream))
+        pair.consumer.receive().release()
+        await cancel_when(lambda: pair.producer.held == 1, task)
+        assert task.cancelled() and pair.producer.held == 0
+
+    with Pair(device=device, slots=2) as pair, warpway.Stream(device) as stream:
+        asyncio.run(main(pair, stream))
+
+
 def test_asynchronous_receive_and_its_end(pair):
     async def main():
         with pytest.raises(warpway.Timeout):

@@ -100,14 +100,19 @@ async def next_event(watch: Watch) -> WatchEvent:
 async def acquire(channel: Any, stream: Any = None, timeout: float | None = None, **keywords: Any) -> Any:
     """`Channel.acquire_async`, `WorkQueue.acquire_async`."""
     if _is_polled(channel, stream, keywords):
-        return await _poll(channel, functools.partial(channel.acquire, **keywords), timeout)
-    return await _run(channel.acquire, (stream, timeout), keywords)
+        return await _poll(channel, functools.partial(channel.acquire, **keywords), timeout, _discard)
+    return await _run(channel.acquire, (stream, timeout), keywords, _discard)
+
+
+def _discard(frame: Any) -> None:
+    """Give a slot back that was acquired although the task had been cancelled."""
+    frame.discard()
 
 
 async def receive(channel: Any, stream: Any = None, timeout: float | None = None, **keywords: Any) -> Any:
     """`Channel.receive_async`, `WorkQueue.receive_async`."""
     if _is_polled(channel, stream, keywords):
-        return await _poll(channel, functools.partial(channel.receive, **keywords), timeout)
+        return await _poll(channel, functools.partial(channel.receive, **keywords), timeout, channel._put_back)
     return await _run(channel.receive, (stream, timeout), keywords, channel._put_back)
 
 
@@ -116,7 +121,7 @@ async def next_frame(frames: Any) -> Any:
     channel = getattr(frames, "channel", frames)
     try:
         if _is_polled(channel):
-            return await _poll(channel, frames._next, None)
+            return await _poll(channel, frames._next, None, frames._put_back)
         return await _run(frames._next, give_back=frames._put_back)
     except EndOfChannel:
         raise StopAsyncIteration from None
@@ -139,22 +144,24 @@ def _has_readers() -> bool:
     return type(loop).add_reader is not asyncio.AbstractEventLoop.add_reader
 
 
-async def _poll(channel: Channel | WorkQueue, call: Callable[..., _T], timeout: float | None) -> _T:
-    """Try a call whenever the channel's descriptor is readable."""
+async def _poll(
+    channel: Channel | WorkQueue, call: Callable[..., _T], timeout: float | None, give_back: Callable[[_T], object]
+) -> _T:
+    """Try a call whenever the channel's descriptor is readable. `give_back` as of `_run`."""
     loop = asyncio.get_running_loop()
     end = None if timeout is None else loop.time() + timeout
     while True:
+        left = None if end is None else max(end - loop.time(), 0.0)
         try:
             return call(timeout=0)
         except Timeout:
-            left = None if end is None else end - loop.time()
-            if left is not None and left <= 0:
+            if left == 0.0:
                 raise
         except WrongState:
             if channel.device.backend != "cuda":
                 raise
             # Views that ended hold the frame until the GPU has done its work, which a call waits for.
-            return await _run(functools.partial(call, timeout=timeout))
+            return await _run(functools.partial(call, timeout=left), give_back=give_back)
         await _readable(channel.fileno(), left)
 
 
