@@ -230,7 +230,7 @@ const struct handle_class *channel_class_of(PyObject *self);
 struct channel_handle {
 	struct handle base; /* object: a struct channel_state */
 	PyObject *given;    /* the Frame that next() gave last; or NULL */
-	PyObject *kept;     /* a Frame that is to be received next; or NULL */
+	PyObject *kept;     /* Frames that are to be received next, in their order; or NULL */
 };
 
 /* What a WorkQueue is made of, too. */
@@ -276,8 +276,9 @@ void channel_end_given(PyObject *self, bool is_done);
 PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *channel_iternext(PyObject *self);
 PyObject *channel_iter(PyObject *self);
+/* For a task that was cancelled when it had received the frame. */
 PyObject *channel_put_back(PyObject *self, PyObject *frame);
-/* Return: the Frame that was put back, or NULL. */
+/* Return: the first Frame that was put back, or NULL. */
 PyObject *channel_take_kept(PyObject *self);
 
 /* --- channel_wait.c --- */

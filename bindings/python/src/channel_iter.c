@@ -9,13 +9,60 @@ static struct channel_handle *handle_of(PyObject *self)
 	return (struct channel_handle *)self;
 }
 
+/* --- frames that were put back --- */
+
+static bool is_before(PyObject *one, PyObject *other)
+{
+	const struct ww_frame *ours = &frame_hold_of(one)->frame;
+	const struct ww_frame *theirs = &frame_hold_of(other)->frame;
+
+	if (ours->generation != theirs->generation)
+		return ours->generation < theirs->generation;
+	return ours->number < theirs->number;
+}
+
+/* Return: false with an exception. */
+static bool keep(PyObject *self, PyObject *frame)
+{
+	struct channel_handle *handle = handle_of(self);
+	Py_ssize_t place;
+
+	if (!handle->kept && !(handle->kept = PyList_New(0)))
+		return false;
+	place = PyList_Size(handle->kept);
+	while (place > 0 && is_before(frame, PyList_GetItem(handle->kept, place - 1)))
+		place--;
+	return PyList_Insert(handle->kept, place, frame) == 0;
+}
+
+PyObject *channel_put_back(PyObject *self, PyObject *frame)
+{
+	const struct core *core = core_of(self);
+
+	if (Py_TYPE(frame) != core->types[CORE_FRAME] &&
+		Py_TYPE(frame) != core->types[CORE_WORK_FRAME])
+		return PyErr_Format(PyExc_TypeError, "a frame is put back, not %R", frame);
+	if (frame == handle_of(self)->given)
+		Py_CLEAR(handle_of(self)->given);
+	if (!handle_is_closed(self) && !keep(self, frame))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
 PyObject *channel_take_kept(PyObject *self)
 {
-	PyObject *kept = handle_of(self)->kept;
+	PyObject **kept = &handle_of(self)->kept, *frame;
 
-	handle_of(self)->kept = NULL;
-	return kept;
+	if (!*kept)
+		return NULL;
+	frame = Py_NewRef(PyList_GetItem(*kept, 0));
+	PyList_SetSlice(*kept, 0, 1, NULL);
+	if (PyList_Size(*kept) == 0)
+		Py_CLEAR(*kept);
+	return frame;
 }
+
+/* --- iterating --- */
 
 /* Of next(channel), without a loop: the frame before ends. */
 static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cancel)
@@ -73,22 +120,4 @@ PyObject *channel_iter(PyObject *self)
 	made = none ? call_python("warpway._channels", "Frames", self, none, NULL) : NULL;
 	Py_XDECREF(none);
 	return made;
-}
-
-/* For a task that was cancelled when it had received the frame. */
-PyObject *channel_put_back(PyObject *self, PyObject *frame)
-{
-	struct channel_handle *handle = handle_of(self);
-	PyObject *given = handle->given, *kept = handle->kept;
-
-	const struct core *core = core_of(self);
-
-	if (Py_TYPE(frame) != core->types[CORE_FRAME] &&
-		Py_TYPE(frame) != core->types[CORE_WORK_FRAME])
-		return PyErr_Format(PyExc_TypeError, "a frame is put back, not %R", frame);
-	handle->given = NULL;
-	handle->kept = handle_is_closed(self) ? NULL : Py_NewRef(frame);
-	Py_XDECREF(given);
-	Py_XDECREF(kept);
-	Py_RETURN_NONE;
 }
