@@ -180,6 +180,10 @@ void frame_hold_add_user(struct frame_hold *hold);
 /* The last one ends the frame. For ww_wrap_params.release, too. */
 void frame_hold_drop_user(void *hold);
 
+/* Makes a memory of a frame's bytes. Return: as ww_memory_wrap(); CHANNEL_CLOSED. */
+ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *params,
+	ww_memory **out_memory);
+
 /* Why a frame that ended was not valid, which is told once. Return: whether there is one. */
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record);
 

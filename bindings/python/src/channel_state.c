@@ -301,6 +301,20 @@ void frame_hold_add_user(struct frame_hold *hold)
 	__atomic_add_fetch(&hold->users, 1, __ATOMIC_RELAXED);
 }
 
+ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *params,
+	ww_memory **out_memory)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = CHANNEL_CLOSED;
+
+	state_enter(state);
+	if (has_object(state))
+		status = ww_memory_wrap(state->device, hold->frame.pointer, hold->frame.capacity,
+			params, out_memory);
+	state_leave(state);
+	return status;
+}
+
 static void note_lost(struct channel_state *state)
 {
 	pthread_mutex_lock(&state->lock);

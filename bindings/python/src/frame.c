@@ -162,6 +162,14 @@ static bool require_open(PyObject *self)
 	return false;
 }
 
+static PyObject *frame_fail(struct core *core, const struct frame_hold *hold, ww_status status)
+{
+	if (status == CHANNEL_CLOSED)
+		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
+			hold->state->class->handle->noun);
+	return error_raise(core, status);
+}
+
 /* A Memory of the slot, which keeps the hold. */
 static PyObject *frame_memory(struct core *core, struct frame_hold *hold)
 {
@@ -177,11 +185,10 @@ static PyObject *frame_memory(struct core *core, struct frame_hold *hold)
 
 	frame_hold_add_user(hold);
 	Py_BEGIN_ALLOW_THREADS
-	status = ww_memory_wrap(hold->state->device, hold->frame.pointer, hold->frame.capacity,
-		&params, &memory);
+	status = frame_hold_wrap(hold, &params, &memory);
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK) {
-		error_raise(core, status);
+		frame_fail(core, hold, status);
 		frame_hold_drop_user(hold);
 		return NULL;
 	}
@@ -441,11 +448,8 @@ static bool read_stream(PyObject *self, PyObject *value, ww_stream **out_stream)
 /* Return: None; NULL with an exception. */
 static PyObject *finish(PyObject *self, ww_status status)
 {
-	if (status == CHANNEL_CLOSED)
-		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
-			class_of(self)->handle->noun);
 	if (status != WW_OK)
-		return error_raise(core_of(self), status);
+		return frame_fail(core_of(self), frame_of(self)->hold, status);
 	frame_close(self);
 	Py_RETURN_NONE;
 }

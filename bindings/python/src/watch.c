@@ -27,6 +27,11 @@ struct watch_state {
 	ww_cancel *stop; /* set with is_closed */
 };
 
+struct watch_handle {
+	struct handle base;
+	PyObject *kept; /* WatchEvents that `next` gives first; or NULL */
+};
+
 static void *watch_ref(void *object)
 {
 	struct watch_state *state = object;
@@ -114,11 +119,13 @@ static PyObject *watch_close(PyObject *self, PyObject *unused)
 		ww_cancel_set(state->stop);
 	}
 	handle_close(self, &watch_class);
+	Py_CLEAR(((struct watch_handle *)self)->kept);
 	Py_RETURN_NONE;
 }
 
 static void watch_dealloc(PyObject *self)
 {
+	Py_CLEAR(((struct watch_handle *)self)->kept);
 	handle_dealloc(self, &watch_class);
 }
 
@@ -228,17 +235,43 @@ static PyObject *event_object_of(struct core *core, const struct ww_watch_event 
 	return info_object(core, CORE_WATCH_EVENT, values);
 }
 
+/* For a task that was cancelled when it had the event. */
+static PyObject *watch_put_back(PyObject *self, PyObject *event)
+{
+	PyObject **kept = &((struct watch_handle *)self)->kept;
+
+	if (!handle_is_closed(self) &&
+		((!*kept && !(*kept = PyList_New(0))) || PyList_Append(*kept, event)))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+/* Return: the first event that was put back, or NULL. */
+static PyObject *take_kept(PyObject *self)
+{
+	PyObject *kept = ((struct watch_handle *)self)->kept, *event;
+
+	if (!kept || PyList_Size(kept) == 0)
+		return NULL;
+	event = Py_NewRef(PyList_GetItem(kept, 0));
+	PyList_SetSlice(kept, 0, 1, NULL);
+	return event;
+}
+
 static PyObject *watch_next(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"timeout", "cancel", NULL};
 	uint64_t timeout_ns = WW_FOREVER;
-	PyObject *cancel = NULL;
+	PyObject *cancel = NULL, *event;
 	struct next_call call;
 	ww_status status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&$O:next", names, convert_timeout,
 		    &timeout_ns, &cancel))
 		return NULL;
+	event = take_kept(self);
+	if (event)
+		return event;
 	status = wait_next(self, &call, timeout_ns, cancel);
 	if (status == WW_END)
 		return PyErr_Format(PyExc_ValueError, "this Watch is closed");
@@ -250,9 +283,13 @@ static PyObject *watch_next(PyObject *self, PyObject *arguments, PyObject *keywo
 /* Ends when the watch is closed. */
 static PyObject *watch_iternext(PyObject *self)
 {
+	PyObject *event = take_kept(self);
 	struct next_call call;
-	ww_status status = wait_next(self, &call, WW_FOREVER, NULL);
+	ww_status status;
 
+	if (event)
+		return event;
+	status = wait_next(self, &call, WW_FOREVER, NULL);
 	if (status == WW_END)
 		return NULL;
 	if (status != WW_OK)
@@ -316,6 +353,8 @@ static PyMethodDef methods[] = {
 		"close($self, /)\n--\n\n"
 		"End the watch. May be called twice, and while another thread waits.\n\n"
 		"An iteration that waits ends; `next` raises ValueError."},
+	{"_put_back", watch_put_back, METH_O,
+		"_put_back($self, event, /)\n--\n\nHave a later call give this event first."},
 	{"__reduce__", watch_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", watch_close, METH_VARARGS, NULL},
@@ -347,7 +386,7 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
 	.name = "warpway.Watch",
-	.basicsize = sizeof(struct handle),
+	.basicsize = sizeof(struct watch_handle),
 	.flags = TYPE_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = slots,
 };

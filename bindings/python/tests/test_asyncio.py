@@ -289,3 +289,27 @@ def test_closing_a_watch_ends_its_iteration(request):
             assert await task == []
 
     asyncio.run(main())
+
+
+def test_cancelled_wait_for_an_event_loses_none(device):
+    """The wait has ended, and the loop has not run since, when the task is cancelled."""
+    broker = warpway.Broker()
+
+    async def main():
+        with broker.watch("events/") as watch:
+            for number in range(3):
+                task = asyncio.create_task(watch.__anext__())
+                await asyncio.sleep(0)
+                with warpway.Memory(4096, device) as memory:
+                    broker.put(f"events/{number}", memory)
+                for thread in wait_threads():
+                    thread.join(LIMIT_S)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                event = await anext(watch)
+                assert (event.what, event.object.name) == ("put", f"events/{number}")
+                while (await anext(watch)).what != "gone":
+                    pass
+
+    asyncio.run(main())

@@ -90,7 +90,7 @@ async def ticket_result(ticket: Ticket) -> Any:
 async def next_event(watch: Watch) -> WatchEvent:
     """The next event of a Watch; StopAsyncIteration: the watch was closed."""
     try:
-        return await run(watch.next)
+        return await _run(watch.next, give_back=watch._put_back)
     except ValueError:
         if watch.closed:
             raise StopAsyncIteration from None

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that end, or whose channel is closed, while they are in use."""
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import warpway
+from test_channel import SHAPE, Pair, pair  # noqa: F401  # pylint: disable=unused-import
+
+
+def test_metadata_set_while_it_is_read(device):
+    with Pair(device=device, metadata_bytes=16) as pair:
+        first, last = bytes(bytearray(b"first")), bytes(bytearray(b"last"))
+        former = [sys.getrefcount(value) for value in (first, last)]
+        with pair.producer.acquire() as frame:
+            frame.metadata = first
+
+            def items():
+                frame.metadata = last
+                yield 65
+
+            frame.metadata = items()
+            assert frame.metadata == b"A"
+        assert [sys.getrefcount(value) for value in (first, last)] == former
+
+
+def test_frame_ends_while_a_view_of_it_waits():
+    """A handler of a signal ends it; the debug allocator overwrites what is freed."""
+    program = """
+        import signal, threading
+        import warpway
+
+        opened = threading.Event()
+        stream = warpway.Stream("host")
+        channel = warpway.Channel(None, slot_bytes=4096, device="host")
+        frame = channel.acquire(stream)
+        stream.call(opened.wait)
+        frame.array
+
+        def end(*unused):
+            frame.discard()
+            opened.set()
+
+        signal.signal(signal.SIGALRM, end)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        memoryview(frame)
+        assert frame.closed
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONMALLOC": "debug"})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_frame_of_a_channel_that_is_closed(device):
+    """Its place is unmapped, and other memory may come there: no view of that is made."""
+    channel = warpway.Channel(None, SHAPE, "float32", device=device, kind="host")
+    frame, viewed = channel.acquire(), channel.acquire()
+    view = np.asarray(viewed)
+    channel.close()
+    with pytest.raises(ValueError, match="the Channel of this frame is closed"):
+        np.asarray(frame)
+    with pytest.raises(ValueError, match="the Channel of this frame is closed"):
+        frame.publish()
+    view[...] = 1
+    assert (np.asarray(viewed) == 1).all()
+
+
+def test_received_frame_outlives_its_consumer(pair):
+    pair.send(5)
+    frame = pair.consumer.receive()
+    pair.consumer.close()
+    assert (np.asarray(frame) == 5).all()
