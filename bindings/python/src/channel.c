@@ -241,8 +241,10 @@ PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keyword
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$O:receive", names, &stream,
 		    convert_timeout, &timeout_ns, &cancel))
 		return NULL;
-	kept = channel_take_kept(self);
-	return kept ? kept : channel_take(self, false, stream, timeout_ns, cancel);
+	kept = channel_receive_kept(self, stream);
+	if (kept || PyErr_Occurred())
+		return kept;
+	return channel_take(self, false, stream, timeout_ns, cancel);
 }
 
 PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -569,7 +571,8 @@ static PyMethodDef methods[] = {
 		"A descriptor for event loops: readable while `receive`, or `acquire` of a producer, can go\n"
 		"on without waiting, and when the Channel was closed. Only poll it.\n\n"
 		"It becomes unreadable by a call, so make calls with ``timeout=0`` until one raises Timeout.\n"
-		"Events do not make it readable. The Channel closes it.\n\n"
+		"Events do not make it readable, nor does a frame that a cancelled task has given back. The\n"
+		"Channel closes it.\n\n"
 		"Raises\n------\n"
 		"AccessDenied\n    This is an observer."},
 	{"token", KEYWORDS(channel_token), METH_VARARGS | METH_KEYWORDS,

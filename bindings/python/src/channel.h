@@ -284,6 +284,8 @@ PyObject *channel_iter(PyObject *self);
 PyObject *channel_put_back(PyObject *self, PyObject *frame);
 /* Return: the first Frame that was put back, or NULL. */
 PyObject *channel_take_kept(PyObject *self);
+/* The same for a stream, or None. Return: NULL also with an exception. */
+PyObject *channel_receive_kept(PyObject *self, PyObject *stream);
 
 /* --- channel_wait.c --- */
 

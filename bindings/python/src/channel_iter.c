@@ -62,6 +62,42 @@ PyObject *channel_take_kept(PyObject *self)
 	return frame;
 }
 
+/*
+ * For a frame that is received anew. @value: a stream, which waits for that of the frame and takes
+ * its place; None: nothing changes. Return: false with an exception.
+ */
+static bool order_for_stream(PyObject *frame, PyObject *value)
+{
+	struct frame_hold *hold = frame_hold_of(frame);
+	PyObject *array, *done;
+	ww_stream *stream;
+
+	if (value == Py_None)
+		return true;
+	stream = convert_stream(core_of(frame), hold->state->device, value);
+	array = stream ? PyObject_GetAttrString(frame, "array") : NULL;
+	done = array ? PyObject_CallMethod(array, "wait", "O", value) : NULL;
+	if (done)
+		frame_hold_order(hold, stream);
+	handle_return(&stream_class, stream);
+	Py_XDECREF(done);
+	Py_XDECREF(array);
+	return done;
+}
+
+PyObject *channel_receive_kept(PyObject *self, PyObject *stream)
+{
+	PyObject *frame = channel_take_kept(self), *type, *value, *traceback;
+
+	if (!frame || order_for_stream(frame, stream))
+		return frame;
+	PyErr_Fetch(&type, &value, &traceback);
+	Py_XDECREF(channel_put_back(self, frame));
+	PyErr_Restore(type, value, traceback);
+	Py_DECREF(frame);
+	return NULL;
+}
+
 /* --- iterating --- */
 
 /* Of next(channel), without a loop: the frame before ends. */

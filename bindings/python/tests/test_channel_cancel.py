@@ -8,6 +8,7 @@ import weakref
 import warpway
 from children import LIMIT_S
 from test_channel import Pair
+from waits import Gate
 
 
 async def cancel_when(is_done, *tasks):
@@ -78,3 +79,17 @@ def test_frames_are_put_back_in_order(device):
         frames = [weakref.ref(frames.pop()) for _ in range(3)]
         del frame
         assert [frame() for frame in frames] == [None] * 3
+
+
+def test_put_back_frame_is_received_by_another_stream(device):
+    """The frame is ready when the stream has run that it was received with."""
+    with Pair(device=device, kind="device") as pair, Gate(device) as gate, warpway.Stream(device) as other:
+        pair.producer.acquire().publish()
+        frame = pair.consumer.receive(gate.stream)
+        pair.consumer._put_back(frame)
+        assert pair.consumer.receive(other) is frame
+        assert not other.query()
+        gate.open()
+        other.synchronize(LIMIT_S)
+        frame.release()
+        assert frame.closed
