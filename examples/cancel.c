@@ -71,6 +71,8 @@ int main(int argc, char **argv)
 		return 1;
 	ww_broker_unref(broker);
 	ww_device_unref(device);
+	/* The handler uses the flag, so it goes first. */
+	signal(SIGINT, SIG_DFL);
 	ww_cancel_unref(stop);
 	return 0;
 }

@@ -89,7 +89,7 @@ WW_API ww_cancel *ww_cancel_ref(ww_cancel *cancel);
 /**
  * ww_cancel_unref() - release a reference of a flag
  * @cancel:  may be NULL. Each call that was given the flag must have returned, or the thread of the
- *           call must hold a reference
+ *           call must hold a reference. A signal handler that uses the flag is removed before
  *
  * Return: NULL.
  */

@@ -379,10 +379,10 @@ static void drain(int number)
 	(void)ww_service_drain(server.service);
 }
 
-static void catch_signals(void)
+static void handle_signals(void (*handler)(int))
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = drain, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -422,7 +422,7 @@ static int open_service(const struct request *request)
 		status = offer_all();
 	if (status != WW_OK)
 		return broker_fail(status, "cannot offer %s", name);
-	catch_signals();
+	handle_signals(drain);
 	status = ww_service_start(server.service);
 	return status == WW_OK ? 0 : broker_fail(status, "cannot start %s", name);
 }
@@ -446,6 +446,7 @@ static int serve(const struct request *request)
 
 static void let_go(void)
 {
+	handle_signals(SIG_DFL); /* the handler uses the service */
 	ww_service_unref(server.service);
 	for (uint32_t i = 0; i < server.count; i++)
 		ww_kernel_unref(server.offered[i].kernel);

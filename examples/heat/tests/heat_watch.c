@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 	free(watch.bytes);
 	ww_channel_unref(channel);
 	ww_device_unref(device);
+	signal(SIGTERM, SIG_IGN); /* the handler uses the flag */
 	ww_cancel_unref(stop);
 	return code;
 }
