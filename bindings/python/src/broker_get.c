@@ -6,8 +6,6 @@
  * there is no GPU that is the host device. Otherwise the broker is asked first which one it is. If
  * the name is not there yet, the host device waits for it: so no GPU gets a context for nothing.
  */
-#include <time.h>
-
 #include "array.h"
 #include "broker.h"
 #include "memory.h"
@@ -56,27 +54,6 @@ static ww_status run_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 
 	args->memory = ww_memory_unref(args->memory);
 	return status == WW_ERR_UNSUPPORTED ? WW_OK : status;
-}
-
-/* --- time --- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Of a limit that began at @begin_ns. At least 1, since 0 means to the library not to wait. */
-static uint64_t left_ns(uint64_t begin_ns, uint64_t timeout_ns)
-{
-	uint64_t spent_ns;
-
-	if (timeout_ns == WW_FOREVER || timeout_ns == 0)
-		return timeout_ns;
-	spent_ns = now_ns() - begin_ns;
-	return spent_ns < timeout_ns ? timeout_ns - spent_ns : 1;
 }
 
 /* --- on which device --- */
@@ -136,7 +113,7 @@ static bool open_device(struct core *core, struct get_call *call, PyObject *whic
 static ww_status get_on_device(struct core *core, struct get_call *call, PyObject *which,
 	uint64_t timeout_ns, PyObject *cancel)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = wait_now_ns();
 	ww_status status;
 
 	if (!open_device(core, call, which))
@@ -148,7 +125,7 @@ static ww_status get_on_device(struct core *core, struct get_call *call, PyObjec
 	/* If it is no memory: what else. Looking does not change the record of the failure. */
 	if (look(core, call) != WW_OK || call->kind == WW_OBJECT_MEMORY)
 		return PyErr_Occurred() ? STATUS_RAISED : status;
-	return get_kind(core, call, left_ns(begin_ns, timeout_ns), cancel);
+	return get_kind(core, call, wait_left_ns(begin_ns, timeout_ns), cancel);
 }
 
 /* By the host device. Return: as wait_run(). */
@@ -171,12 +148,13 @@ static bool open_home(struct core *core, struct get_call *call)
 static ww_status look_in_time(struct core *core, struct get_call *call, uint64_t timeout_ns,
 	PyObject *cancel)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = wait_now_ns();
 	ww_status status;
 
 	while ((status = look(core, call)) == WW_ERR_NOT_FOUND) {
 		if (timeout_ns > 0)
-			status = wait_for_name(core, call, left_ns(begin_ns, timeout_ns), cancel);
+			status = wait_for_name(core, call, wait_left_ns(begin_ns, timeout_ns),
+				cancel);
 		if (status != WW_OK)
 			return status;
 	}
@@ -200,14 +178,14 @@ ww_status broker_await(struct core *core, ww_broker *broker, const char *name, u
 static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t timeout_ns,
 	PyObject *cancel)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = wait_now_ns();
 	ww_status status = look_in_time(core, call, timeout_ns, cancel);
 
 	if (status != WW_OK)
 		return status;
 	if (has_bytes(call) && !open_home(core, call))
 		return STATUS_RAISED;
-	return get_kind(core, call, left_ns(begin_ns, timeout_ns), cancel);
+	return get_kind(core, call, wait_left_ns(begin_ns, timeout_ns), cancel);
 }
 
 /*

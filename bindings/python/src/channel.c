@@ -191,12 +191,14 @@ static bool can_take(PyObject *self, struct channel_state *state, bool acquires)
 	return false;
 }
 
+/* A frame that was put back comes first; if another thread has got it, the wait goes on. */
 PyObject *channel_take(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
 	PyObject *cancel)
 {
 	const struct handle_class *class = channel_class_of(self);
 	struct take_call call = {.state = handle_borrow(self, class)};
 	struct core *core = core_of(self);
+	uint64_t begin_ns = wait_now_ns();
 	PyObject *frame = NULL;
 	ww_status status = STATUS_RAISED;
 
@@ -206,10 +208,13 @@ PyObject *channel_take(PyObject *self, bool acquires, PyObject *stream, uint64_t
 		(stream == Py_None ||
 			(call.stream = convert_stream(core, call.state->device, stream))))
 		status = take_in_time(core, &call, timeout_ns, cancel);
+	while (status == CHANNEL_HAS_KEPT && !(frame = channel_receive_kept(self, stream)) &&
+		!PyErr_Occurred())
+		status = take_in_time(core, &call, wait_left_ns(begin_ns, timeout_ns), cancel);
 	if (status == WW_OK) {
 		channel_state_refresh(call.state);
 		frame = frame_object(core, call.hold, stream);
-	} else {
+	} else if (status != CHANNEL_HAS_KEPT) {
 		fail_take(core, &call, status);
 	}
 	handle_return(&stream_class, call.stream);
@@ -235,15 +240,12 @@ PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keyword
 PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", "timeout", "cancel", NULL};
-	PyObject *stream = Py_None, *cancel = NULL, *kept;
+	PyObject *stream = Py_None, *cancel = NULL;
 	uint64_t timeout_ns = WW_FOREVER;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$O:receive", names, &stream,
 		    convert_timeout, &timeout_ns, &cancel))
 		return NULL;
-	kept = channel_receive_kept(self, stream);
-	if (kept || PyErr_Occurred())
-		return kept;
 	return channel_take(self, false, stream, timeout_ns, cancel);
 }
 

@@ -29,6 +29,7 @@
 /* No statuses of the library. */
 #define CHANNEL_CLOSED    (INT32_MIN + 1) /* by this process */
 #define CHANNEL_HAS_VIEWS (INT32_MIN + 2) /* of an earlier frame in the slot */
+#define CHANNEL_HAS_KEPT  (INT32_MIN + 3) /* a frame was put back, and comes first */
 
 struct frame_hold;
 struct channel_state;
@@ -56,6 +57,7 @@ struct channel_state {
 	const struct frame_class *class;
 	int refs;          /* atomic */
 	int is_closed;     /* atomic: no call is to wait any more */
+	int kept;          /* atomic: how many frames were put back (struct channel_handle) */
 	int pid;           /* of the process that made it */
 	ww_device *device; /* a reference */
 	bool has_gpu;      /* the device is one */
@@ -77,6 +79,7 @@ struct channel_state {
 	struct frame_hold *ended; /* without users */
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
 	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
+	uint32_t given;           /* of a consumer: frames that have users */
 	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
 	int ready_fd;                  /* of fileno(); -1: nobody asked for it */
 };
@@ -118,10 +121,14 @@ void channel_state_close(struct channel_state *state);
 /*
  * The next frame, with the Frame as its user.
  * @stream:  borrowed; may be NULL
- * Return: as ww_channel_acquire() or ww_channel_receive(); CHANNEL_CLOSED; CHANNEL_HAS_VIEWS.
+ * Return: as ww_channel_acquire() or ww_channel_receive(); CHANNEL_CLOSED; CHANNEL_HAS_VIEWS;
+ *         CHANNEL_HAS_KEPT.
  */
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct frame_hold **out_hold);
+
+/* Under the GIL: so many frames were put back. Whoever waits gets them first. */
+void channel_state_set_kept(struct channel_state *state, Py_ssize_t count);
 
 /* As ww_channel_info_get(); CHANNEL_CLOSED. */
 ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info);
@@ -147,8 +154,8 @@ ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *c
 ww_status channel_state_fileno(struct channel_state *state, int *out_fd);
 
 /*
- * As ww_channel_wait_any(). @states: each once, in the order of their addresses, so that several
- * threads can wait. Return: CHANNEL_CLOSED, too.
+ * As ww_channel_wait_any(), but a frame that was put back is found first. @states: each once, in
+ * the order of their addresses, so that several threads can wait. Return: CHANNEL_CLOSED, too.
  */
 ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index);
@@ -282,9 +289,10 @@ PyObject *channel_iternext(PyObject *self);
 PyObject *channel_iter(PyObject *self);
 /* For a task that was cancelled when it had received the frame. */
 PyObject *channel_put_back(PyObject *self, PyObject *frame);
-/* Return: the first Frame that was put back, or NULL. */
-PyObject *channel_take_kept(PyObject *self);
-/* The same for a stream, or None. Return: NULL also with an exception. */
+/*
+ * The first Frame that was put back. @stream: what receives it now, or None. Return: NULL: there is
+ * none, or an exception.
+ */
 PyObject *channel_receive_kept(PyObject *self, PyObject *stream);
 
 /* --- channel_wait.c --- */

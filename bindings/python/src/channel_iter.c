@@ -21,6 +21,15 @@ static bool is_before(PyObject *one, PyObject *other)
 	return ours->number < theirs->number;
 }
 
+static void note_kept(PyObject *self)
+{
+	const struct channel_handle *handle = handle_of(self);
+
+	if (handle->base.object)
+		channel_state_set_kept(handle->base.object,
+			handle->kept ? PyList_Size(handle->kept) : 0);
+}
+
 /* Return: false with an exception. */
 static bool keep(PyObject *self, PyObject *frame)
 {
@@ -32,7 +41,10 @@ static bool keep(PyObject *self, PyObject *frame)
 	place = PyList_Size(handle->kept);
 	while (place > 0 && is_before(frame, PyList_GetItem(handle->kept, place - 1)))
 		place--;
-	return PyList_Insert(handle->kept, place, frame) == 0;
+	if (PyList_Insert(handle->kept, place, frame) < 0)
+		return false;
+	note_kept(self);
+	return true;
 }
 
 PyObject *channel_put_back(PyObject *self, PyObject *frame)
@@ -49,16 +61,15 @@ PyObject *channel_put_back(PyObject *self, PyObject *frame)
 	Py_RETURN_NONE;
 }
 
-PyObject *channel_take_kept(PyObject *self)
+static PyObject *take_kept(PyObject *self)
 {
 	PyObject **kept = &handle_of(self)->kept, *frame;
 
-	if (!*kept)
+	if (!*kept || PyList_Size(*kept) == 0)
 		return NULL;
 	frame = Py_NewRef(PyList_GetItem(*kept, 0));
 	PyList_SetSlice(*kept, 0, 1, NULL);
-	if (PyList_Size(*kept) == 0)
-		Py_CLEAR(*kept);
+	note_kept(self);
 	return frame;
 }
 
@@ -87,7 +98,7 @@ static bool order_for_stream(PyObject *frame, PyObject *value)
 
 PyObject *channel_receive_kept(PyObject *self, PyObject *stream)
 {
-	PyObject *frame = channel_take_kept(self), *type, *value, *traceback;
+	PyObject *frame = take_kept(self), *type, *value, *traceback;
 
 	if (!frame || order_for_stream(frame, stream))
 		return frame;
@@ -106,9 +117,7 @@ static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cance
 	PyObject *frame;
 
 	channel_end_given(self, true);
-	frame = channel_take_kept(self);
-	if (!frame)
-		frame = channel_take(self, false, Py_None, timeout_ns, cancel);
+	frame = channel_take(self, false, Py_None, timeout_ns, cancel);
 	if (!frame)
 		return NULL;
 	channel_end_given(self, true); /* another thread iterates, too */

@@ -4,8 +4,6 @@
  */
 #include "channel_open.h"
 
-#include <time.h>
-
 #include "broker.h"
 #include "channel.h"
 #include "token.h"
@@ -247,14 +245,6 @@ static ww_status run_join(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 		cancel, &args->channel);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
  * The device of a named channel: the one that holds the slots, for which the name is waited for.
  * Return: the status of the wait; STATUS_RAISED.
@@ -262,15 +252,13 @@ static uint64_t now_ns(void)
 static ww_status find_device(struct core *core, struct join_call *call, uint64_t *timeout_ns,
 	PyObject *cancel)
 {
-	uint64_t begin_ns = now_ns(), spent_ns;
+	uint64_t begin_ns = wait_now_ns();
 	struct ww_object_info info;
 	ww_status status = broker_await(core, call->broker, call->name, *timeout_ns, cancel, &info);
 
 	if (status != WW_OK)
 		return status;
-	spent_ns = now_ns() - begin_ns;
-	if (*timeout_ns > 0 && *timeout_ns != WW_FOREVER)
-		*timeout_ns = spent_ns < *timeout_ns ? *timeout_ns - spent_ns : 1;
+	*timeout_ns = wait_left_ns(begin_ns, *timeout_ns);
 	call->device = token_device(core, info.home_uuid, Py_None);
 	return call->device ? WW_OK : STATUS_RAISED;
 }

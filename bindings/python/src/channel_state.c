@@ -81,9 +81,14 @@ static void state_give_back_ended(struct channel_state *state)
 	}
 }
 
+static bool has_kept(const struct channel_state *state)
+{
+	return __atomic_load_n(&state->kept, __ATOMIC_ACQUIRE) > 0;
+}
+
 /*
- * Under the lock, when the Channel was closed: whoever polls looks again, and finds that. The
- * library empties the descriptor only in calls, so this follows each of them.
+ * Under the lock, when the Channel was closed, or a frame put back: whoever polls looks again, and
+ * finds that. The library empties the descriptor only in calls, so this follows each of them.
  */
 static void tell_event_loops(struct channel_state *state)
 {
@@ -91,17 +96,34 @@ static void tell_event_loops(struct channel_state *state)
 		(void)eventfd_write(state->ready_fd, 1);
 }
 
+/* By the thread that uses it. A consumer of which there are frames is still one. */
+static bool can_leave_channel(const struct channel_state *state)
+{
+	return is_closed(state) && state->given == 0;
+}
+
 static void state_leave(struct channel_state *state)
 {
+	ww_channel *channel = NULL;
+	ww_work_queue *queue = NULL;
+
 	if (is_inherited(state))
 		return;
 	pthread_mutex_lock(&state->lock);
 	state_give_back_ended(state);
-	if (is_closed(state))
+	if (can_leave_channel(state)) {
+		channel = state->channel;
+		queue = state->queue;
+		state->channel = NULL;
+		state->queue = NULL;
+	}
+	if (is_closed(state) || has_kept(state))
 		tell_event_loops(state);
 	state->is_used = false;
 	pthread_cond_broadcast(&state->is_free);
 	pthread_mutex_unlock(&state->lock);
+	ww_channel_unref(channel);
+	ww_work_queue_unref(queue);
 }
 
 /* --- the calls of a channel --- */
@@ -243,27 +265,28 @@ struct channel_state *channel_state_unref(struct channel_state *state)
 	return NULL;
 }
 
+static void wake_event_loops(struct channel_state *state)
+{
+	if (is_inherited(state))
+		return;
+	pthread_mutex_lock(&state->lock);
+	tell_event_loops(state);
+	pthread_mutex_unlock(&state->lock);
+}
+
 void channel_state_close(struct channel_state *state)
 {
-	ww_channel *channel;
-	ww_work_queue *queue;
-
 	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
-	if (!is_inherited(state)) {
-		pthread_mutex_lock(&state->lock);
-		tell_event_loops(state);
-		pthread_mutex_unlock(&state->lock);
-	}
-	if (state->is_consumer)
-		return;
+	wake_event_loops(state);
 	state_enter(state);
-	channel = state->channel;
-	queue = state->queue;
-	state->channel = NULL;
-	state->queue = NULL;
 	state_leave(state);
-	ww_channel_unref(channel);
-	ww_work_queue_unref(queue);
+}
+
+void channel_state_set_kept(struct channel_state *state, Py_ssize_t count)
+{
+	__atomic_store_n(&state->kept, (int)count, __ATOMIC_RELEASE);
+	if (count > 0)
+		wake_event_loops(state);
 }
 
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record)
@@ -346,6 +369,8 @@ static void hold_give_back(struct frame_hold *hold)
 		state->class->discard(hold, hold->stream);
 	if (state->form.is_producer)
 		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
+	else
+		state->given--;
 	frame_hold_unref(hold);
 }
 
@@ -424,14 +449,6 @@ ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadat
 
 /* --- calls that may wait --- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t wait_ns(uint64_t timeout_ns, uint64_t spent_ns)
 {
 	uint64_t left_ns = timeout_ns == WW_FOREVER ? WAIT_NS : timeout_ns - spent_ns;
@@ -457,12 +474,12 @@ static ww_status try_run(struct channel_state *state, state_fn fn, void *call, u
 ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel)
 {
-	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
 	ww_status status;
 
 	do {
 		status = try_run(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
-		spent_ns = now_ns() - begin_ns;
+		spent_ns = wait_now_ns() - begin_ns;
 	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
 	return status;
 }
@@ -528,6 +545,18 @@ ww_status channel_state_fileno(struct channel_state *state, int *out_fd)
 	return channel_state_run(state, open_fileno, out_fd, 0, NULL);
 }
 
+/* By the thread that uses them all. Return: whether a frame was put back in one of them. */
+static bool find_kept(struct channel_state *const *states, uint32_t count, uint32_t *out_index)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (has_kept(states[i])) {
+			*out_index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool are_open(struct channel_state *const *states, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -548,7 +577,9 @@ static ww_status try_wait_any(struct channel_state *const *states, uint32_t coun
 		channels[i] = states[i]->channel;
 	}
 	if (are_open(states, count))
-		status = ww_channel_wait_any(channels, count, timeout_ns, cancel, out_index);
+		status = find_kept(states, count, out_index)
+			? WW_OK
+			: ww_channel_wait_any(channels, count, timeout_ns, cancel, out_index);
 	for (uint32_t i = 0; i < count; i++)
 		state_leave(states[i]);
 	return status;
@@ -557,13 +588,13 @@ static ww_status try_wait_any(struct channel_state *const *states, uint32_t coun
 ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index)
 {
-	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
 	ww_status status;
 
 	do {
 		status = try_wait_any(states, count, wait_ns(timeout_ns, spent_ns), cancel,
 			out_index);
-		spent_ns = now_ns() - begin_ns;
+		spent_ns = wait_now_ns() - begin_ns;
 	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
 	return status;
 }
@@ -615,10 +646,16 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 	struct frame_hold *hold = call;
 	ww_status status;
 
-	if (!state->form.is_producer)
-		return state->class->receive(hold, timeout_ns, cancel);
-	status = state->class->acquire(hold, timeout_ns, cancel);
-	return status == WW_OK ? hold_note_slot(hold) : status;
+	if (state->form.is_producer) {
+		status = state->class->acquire(hold, timeout_ns, cancel);
+		return status == WW_OK ? hold_note_slot(hold) : status;
+	}
+	if (has_kept(state))
+		return CHANNEL_HAS_KEPT;
+	status = state->class->receive(hold, timeout_ns, cancel);
+	if (status == WW_OK)
+		state->given++;
+	return status;
 }
 
 /*
@@ -626,11 +663,13 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
  * released when the GPU has done its work: the frame is held until then. Return: whether to try
  * again.
  */
-static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns)
+static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns,
+	const ww_cancel *cancel)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS)
+	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS ||
+		(cancel && ww_cancel_is_set(cancel)))
 		return false;
 	nanosleep(&nap, NULL);
 	ww_memory_retire(NULL);
@@ -639,14 +678,14 @@ static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uin
 
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
 	ww_status status;
 
 	do {
 		status = channel_state_run(hold->state, hold_fill, hold,
 			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
-		spent_ns = now_ns() - begin_ns;
-	} while (may_be_retiring(hold, status, spent_ns) && spent_ns < timeout_ns);
+		spent_ns = wait_now_ns() - begin_ns;
+	} while (may_be_retiring(hold, status, spent_ns, cancel) && spent_ns < timeout_ns);
 	return status;
 }
 

@@ -99,16 +99,6 @@ static bool any_begin(struct core *core, struct any_call *call, PyObject *channe
 	return true;
 }
 
-/* One that has a frame that was put back. NULL: there is none. */
-static PyObject *any_kept(const struct any_call *call)
-{
-	for (uint32_t i = 0; i < call->count; i++) {
-		if (((const struct channel_handle *)call->all[i].object)->kept)
-			return call->all[i].object;
-	}
-	return NULL;
-}
-
 static ww_status run_any(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct any_call *args = call;
@@ -124,7 +114,7 @@ static PyObject *wait_for(struct core *core, PyObject *channels, uint64_t timeou
 	PyObject *found = NULL;
 	ww_status status;
 
-	if (any_begin(core, &call, channels) && !(found = any_kept(&call))) {
+	if (any_begin(core, &call, channels)) {
 		status = wait_run(core, run_any, &call, timeout_ns, cancel);
 		if (status == WW_OK)
 			found = call.all[call.found].object;

@@ -195,6 +195,11 @@ ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_n
  */
 ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel);
 
+/* Of CLOCK_MONOTONIC. */
+uint64_t wait_now_ns(void);
+/* What is left of a limit. At least 1 if it is not 0, which means to the library not to wait. */
+uint64_t wait_left_ns(uint64_t begin_ns, uint64_t timeout_ns);
+
 /* Whether wait_run() in this thread is ended by signals: it is the main thread. */
 bool wait_is_watched(void);
 

@@ -229,12 +229,14 @@ static PyObject *frame_array(PyObject *self)
 		return NULL;
 	array = make_ready(array_object(core, memory, &frame->layout), frame->stream);
 	Py_DECREF(memory);
+	if (!array)
+		return NULL;
 	if (frame->array || !frame->hold->is_open) { /* another thread was faster */
-		Py_XDECREF(array);
+		Py_DECREF(array);
 		return require_open(self) ? Py_XNewRef(frame->array) : NULL;
 	}
 	frame->array = array;
-	return Py_XNewRef(array);
+	return Py_NewRef(array);
 }
 
 static PyObject *get_array(PyObject *self, void *unused)

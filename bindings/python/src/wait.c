@@ -205,6 +205,24 @@ ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel
 	return status == WW_CANCELLED ? wait_run(core, fn, call, 0, cancel) : status;
 }
 
+uint64_t wait_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t wait_left_ns(uint64_t begin_ns, uint64_t timeout_ns)
+{
+	uint64_t spent_ns;
+
+	if (timeout_ns == WW_FOREVER || timeout_ns == 0)
+		return timeout_ns;
+	spent_ns = wait_now_ns() - begin_ns;
+	return spent_ns < timeout_ns ? timeout_ns - spent_ns : 1;
+}
+
 bool thread_start(pthread_t *out_thread, void *(*function)(void *), void *context)
 {
 	sigset_t all;

@@ -5,10 +5,12 @@ import threading
 import time
 import weakref
 
+import pytest
+
 import warpway
 from children import LIMIT_S
 from test_channel import Pair
-from waits import Gate
+from waits import Gate, in_thread
 
 
 async def cancel_when(is_done, *tasks):
@@ -93,3 +95,33 @@ def test_put_back_frame_is_received_by_another_stream(device):
         other.synchronize(LIMIT_S)
         frame.release()
         assert frame.closed
+
+
+@pytest.mark.parametrize("held_max", [1, 2])
+def test_put_back_frame_wakes_a_task(device, held_max):
+    """It waits for the descriptor, which no other frame makes readable if only one may be held."""
+    async def main(pair):
+        waiting = asyncio.create_task(pair.consumer.receive_async())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        pair.send()
+        frame = pair.consumer.receive()  # before the loop runs
+        pair.consumer._put_back(frame)
+        assert await asyncio.wait_for(waiting, LIMIT_S) is frame
+
+    with Pair(device=device, slots=4, held_max=held_max) as pair:
+        asyncio.run(main(pair))
+
+
+@pytest.mark.parametrize("finds", [False, True])
+def test_put_back_frame_wakes_a_thread(device, finds):
+    with Pair(device=device, slots=4, held_max=2) as pair:
+        pair.send()
+        frame = pair.consumer.receive()
+        if finds:
+            waited = in_thread(warpway.wait_any, [pair.consumer], timeout=LIMIT_S)
+        else:
+            waited = in_thread(pair.consumer.receive, timeout=LIMIT_S)
+        time.sleep(0.1)  # so that it waits already, mostly
+        pair.consumer._put_back(frame)
+        assert waited() is (pair.consumer if finds else frame)

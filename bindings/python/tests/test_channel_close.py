@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warpway
+from children import LIMIT_S
 from test_channel import SHAPE, Pair, pair  # noqa: F401  # pylint: disable=unused-import
 
 
@@ -74,3 +75,38 @@ def test_received_frame_outlives_its_consumer(pair):
     frame = pair.consumer.receive()
     pair.consumer.close()
     assert (np.asarray(frame) == 5).all()
+
+
+@pytest.mark.parametrize("has_view", [False, True])
+def test_consumer_leaves_when_its_last_frame_ends(device, has_view):
+    """A Frame that has ended does not keep it in the channel: the producer waits for it no more."""
+    with Pair(device=device, slots=3, policy="block") as pair:
+        pair.send()
+        pair.send(2)
+        pair.consumer.receive().release()
+        frame = pair.consumer.receive()
+        view = np.asarray(frame) if has_view else None
+        if not has_view:
+            frame.release()
+        pair.consumer.close()
+        if has_view:
+            frame.release()
+            with pytest.raises(warpway.Timeout):
+                for _ in range(3):
+                    pair.producer.acquire(timeout=0).publish()
+            assert (view == 2).all()
+            del view
+        for _ in range(4):
+            pair.send()
+        assert frame.closed and pair.producer.consumers == 0
+
+
+def test_consumer_of_a_work_queue_leaves_when_its_last_frame_ends(device):
+    with warpway.WorkQueue(None, SHAPE, "float32", device=device, kind="host") as queue:
+        consumer = warpway.WorkQueue.get(queue.token(), device=device)
+        queue.acquire().publish()
+        frame = consumer.receive(timeout=LIMIT_S)
+        consumer.close()
+        assert queue.consumers == 1
+        frame.acknowledge()
+        assert queue.consumers == 0
