@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,7 +38,6 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
-#define NS_PER_US     UINT64_C(1000)
 
 /* What the header of a file says, as far as it was checked. */
 struct counts_file {
@@ -286,23 +286,26 @@ static uint64_t add_gone(uint64_t gone, uint64_t taken, uint64_t expected)
 	return (gone & ~COUNT_MASK) | (count < COUNT_MASK ? count : COUNT_MASK);
 }
 
-static uint64_t cpu_ns(const struct rusage *usage)
+/* What this thread has used: for getrusage() that may be known by the tick only. */
+static uint64_t cpu_ns(void)
 {
-	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_SECOND +
-		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+	struct timespec used = {0};
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_SECOND + (uint64_t)used.tv_nsec;
 }
 
 /*
  * Whether a file's maker has kept it busy since @start_ns: this thread has waited for it, asleep or
  * in a loop of the kernel. To be preempted on a busy machine is neither.
  */
-static bool was_kept_busy(uint64_t start_ns, const struct rusage *before)
+static bool was_kept_busy(uint64_t start_ns, uint64_t start_cpu_ns, const struct rusage *before)
 {
 	struct rusage after;
 
 	if (ww_clock_now_ns() - start_ns <= NS_PER_MS || getrusage(RUSAGE_THREAD, &after) < 0)
 		return false;
-	return after.ru_nvcsw != before->ru_nvcsw || cpu_ns(&after) - cpu_ns(before) > NS_PER_MS;
+	return after.ru_nvcsw != before->ru_nvcsw || cpu_ns() - start_cpu_ns > NS_PER_MS;
 }
 
 /* A file that cannot be written keeps its object longer. */
@@ -312,13 +315,14 @@ static void store_gone(struct registry *registry, const struct counts_file *file
 	uint64_t offset = file->header_bytes + (uint64_t)index * file->item_bytes +
 		offsetof(struct ww_layout_delivery_count, gone);
 	struct rusage before = {.ru_nvcsw = 0};
-	uint64_t start_ns;
+	uint64_t start_ns, start_cpu_ns;
 
 	registry->counted_bytes += STORE_BYTES;
 	(void)getrusage(RUSAGE_THREAD, &before);
+	start_cpu_ns = cpu_ns();
 	start_ns = ww_clock_now_ns();
 	(void)!pwrite(file->fd, &gone, sizeof(gone), (off_t)offset);
-	if (was_kept_busy(start_ns, &before))
+	if (was_kept_busy(start_ns, start_cpu_ns, &before))
 		registry->counted_bytes = TURN_BYTES;
 }
 
