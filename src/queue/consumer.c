@@ -188,6 +188,11 @@ static ww_status try_ring(struct receiving *receiving, struct ww_queue_ring *rin
 		}
 		if (status != WW_OK)
 			return status;
+		/* Nobody could claim it. No honest member leaves one like that. */
+		if (found->claim.attempts == WW_QUEUE_ATTEMPTS_END) {
+			(void)end_and_count(found, &queue->bell.header->dropped);
+			continue;
+		}
 		if (!ww_queue_claim_take(&ring->claims, found->slot, &found->claim, queue->number))
 			continue;
 		status = open_frame(receiving);

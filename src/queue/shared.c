@@ -244,7 +244,7 @@ bool ww_queue_claim_take(struct ww_queue_claims *claims, uint32_t slot, struct w
 {
 	struct ww_queue_claim taken = *seen;
 
-	if (seen->attempts == WW_QUEUE_ATTEMPTS_END) /* no honest member leaves one like that */
+	if (seen->attempts == WW_QUEUE_ATTEMPTS_END)
 		return false;
 	taken.state = CLAIMED;
 	taken.consumer = consumer;

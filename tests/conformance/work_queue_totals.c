@@ -135,6 +135,31 @@ CASE(work_queue_wrong_frame_is_counted, QUEUES)
 	queue_end(keeper, NULL);
 }
 
+/* A hostile member writes that a frame was given out so often that nobody can claim it. */
+CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
+{
+	struct ww_queue_claims *claims;
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+
+	scene_begin();
+	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
+	consumer = queue_get(CONSUMER);
+	work_send(producer, 1);
+	claims = &ww_queue_own_ring(producer)->claims;
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		if (ww_queue_claim_look(claims, slot).frame == 1)
+			claims->at[slot].claim |= WW_QUEUE_ATTEMPTS_END;
+	}
+	work_send(producer, 2);
+	frame = work_must_be(consumer, 2, 1);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_work_queue_receive(consumer, NULL, 1000000, NULL, &frame));
+	MUST_EQUAL(1, queue_info(producer).dropped_total);
+	queue_end(producer, consumer);
+}
+
 /* A program that was built with the struct as it was before gets that part, and no more. */
 CASE(work_queue_info_as_before, QUEUES)
 {
