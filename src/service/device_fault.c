@@ -30,12 +30,15 @@ void ww_service_device_look(struct ww_service *service, uint64_t now_ns)
 	ww_error_restore(&record);
 }
 
-ww_status ww_service_device_check(const struct ww_service *service)
+ww_status ww_service_device_fail(const char *why)
 {
-	if (!service->is_faulty)
-		return WW_OK;
 	return ww_fail(WW_ERR_DEVICE,
 		"the work of a call has made the device unusable for this process: %s; end the "
 		"process",
-		service->fault);
+		why);
+}
+
+ww_status ww_service_device_check(const struct ww_service *service)
+{
+	return service->is_faulty ? ww_service_device_fail(service->fault) : WW_OK;
 }

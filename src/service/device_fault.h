@@ -16,7 +16,10 @@
 /* Asks the driver, if it is time to. By the leader, or when no thread serves; not locked. */
 void ww_service_device_look(struct ww_service *service, uint64_t now_ns);
 
-/* Return: WW_OK; WW_ERR_DEVICE (a fault was found; the message is the driver's). */
+/* Return: WW_ERR_DEVICE, with a record that gives the driver's message as the reason. */
+ww_status ww_service_device_fail(const char *why);
+
+/* Return: WW_OK; as ww_service_device_fail() (a fault was found). */
 ww_status ww_service_device_check(const struct ww_service *service);
 
 #endif
