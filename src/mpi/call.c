@@ -145,7 +145,8 @@ int ww_mpi_call_end(struct ww_mpi_call *call, int code)
 		if (error)
 			code = ww_mpi_buffer_error(&call->buffers[i], call->name, error);
 	}
-	if (of_mpi != MPI_SUCCESS && !call->status)
+	/* Of an exchange the send may be done when the receive fails. */
+	if (of_mpi != MPI_SUCCESS && (!call->status || ww_mpi_is_refusal(of_mpi)))
 		ww_mpi_direct_undo(&call->buffers[0]);
 	release(call);
 	return code == of_mpi ? code : ww_mpi_raise(call->comm, code);

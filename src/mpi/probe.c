@@ -634,11 +634,15 @@ bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *s
 		return false;
 	PMPI_Status_set_elements_x(status, MPI_BYTE, 0);
 	*out_code = prepare_send(&sent, receive->comm, &requests[1]);
-	if (is_refused(*out_code, requests[1]))
+	if (is_refused(*out_code, requests[1])) {
+		ww_mpi_direct_undo(&call->buffers[0]);
 		return true;
+	}
 	begin(receive, &message, &requests[0], out_code);
 	if (message || !is_refused(*out_code, requests[0]))
 		*out_code = end_exchange(call, message, &requests[0], &requests[1], status);
+	else
+		ww_mpi_direct_undo(&call->buffers[0]);
 	WW_MPI_REAL(Request_free)(&requests[1]);
 	return true;
 }

@@ -4,6 +4,8 @@
  */
 #include "mpi/status.h"
 
+#include <stddef.h>
+
 MPI_Count ww_mpi_received(const MPI_Status *status)
 {
 	MPI_Count bytes = 0;
@@ -15,11 +17,29 @@ MPI_Count ww_mpi_received(const MPI_Status *status)
 	return bytes > 0 ? bytes : 0;
 }
 
-bool ww_mpi_is_truncation(int code)
+static int class_of(int code)
 {
 	int error_class = MPI_SUCCESS;
 
 	if (code != MPI_SUCCESS)
 		PMPI_Error_class(code, &error_class);
-	return error_class == MPI_ERR_TRUNCATE;
+	return error_class;
+}
+
+bool ww_mpi_is_truncation(int code)
+{
+	return class_of(code) == MPI_ERR_TRUNCATE;
+}
+
+bool ww_mpi_is_refusal(int code)
+{
+	const int classes[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_TAG,
+		MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ARG};
+	int error_class = class_of(code);
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (error_class == classes[i])
+			return true;
+	}
+	return false;
 }

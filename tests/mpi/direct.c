@@ -6,9 +6,10 @@
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
- * divided: with three or more ranks; full and halves_of_2_gib: with a pool of 2 MiB; alone: without
- * a broker; announcing_fails: with failing_broker.sh; threaded: other threads may call the MPI;
- * probe_fails: with lossy.c; those with "killed" and "unanswered", and aborted: see killed.c.
+ * divided: with three or more ranks; full, threaded and halves_of_2_gib: with a pool of 2 MiB;
+ * alone: without a broker; announcing_fails: with failing_broker.sh; threaded: other threads may
+ * call the MPI; probe_fails: with lossy.c; those with "killed" and "unanswered", and aborted: see
+ * killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -660,6 +661,16 @@ static bool has_room_again(uint64_t bytes)
 	return is_direct;
 }
 
+/* The MPI refuses the send, or the receive beside it. */
+static void send_refused(const void *memory, int bytes)
+{
+	MUST(MPI_Send(memory, bytes, MPI_BYTE, peer, -5, MPI_COMM_WORLD) != MPI_SUCCESS);
+	MUST(MPI_Sendrecv(memory, bytes, MPI_BYTE, peer, -5, NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+	MUST(MPI_Sendrecv(memory, bytes, MPI_BYTE, peer, 95, NULL, 0, MPI_BYTE, ranks, 0,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+}
+
 /* Large messages that nobody receives fill the pool; the others are staged. */
 static void full(void)
 {
@@ -691,8 +702,7 @@ static void full(void)
 	barrier();
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	for (int i = 0; i < COUNT && rank == 0; i++)
-		MUST(MPI_Send(places[0].at, LARGE, MPI_BYTE, peer, -5, MPI_COMM_WORLD) !=
-			MPI_SUCCESS);
+		send_refused(places[0].at, LARGE);
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	MUST(has_room_again(LARGE));
 	for (int i = 0; i < COUNT; i++)
@@ -708,6 +718,12 @@ static void alone(void)
 			receive(DATA, true, DATA, i);
 	}
 	MUST(!info().takes_direct && info().direct_sent == 0 && info().staged_buffers > 0);
+}
+
+static void threaded(void)
+{
+	refused_exchanges();
+	full();
 }
 
 static void all(void)
@@ -748,7 +764,7 @@ static const struct {
 	{"alone", alone},
 	{"announcing_fails", announcing_fails},
 	{"probe_fails", probe_fails},
-	{"threaded", refused_exchanges},
+	{"threaded", threaded},
 	{"broker_killed", broker_killed},
 	{"sender_killed", sender_killed},
 	{"sender_killed_long_ago", sender_killed_long_ago},

@@ -126,8 +126,9 @@ def passed_through(launcher):
 def direct(launcher):
     """What the direct route does, and what happens where there is none."""
     failing = os.path.join(os.path.dirname(os.path.abspath(__file__)), "failing_broker.sh")
-    for cases, more in (("all", {}), ("full", {"WARPWAY_MPI_POOL": "2M"}), ("broker_killed", {}), ("threaded", {}),
-                        ("alone", {"WARPWAYD": "/bin/false"}), ("announcing_fails", {"WARPWAYD": failing})):
+    for cases, more in (("all", {}), ("full", {"WARPWAY_MPI_POOL": "2M"}), ("broker_killed", {}),
+                        ("threaded", {"WARPWAY_MPI_POOL": "2M"}), ("alone", {"WARPWAYD": "/bin/false"}),
+                        ("announcing_fails", {"WARPWAYD": failing})):
         code, output, said = launcher.transcript(2, [GIVEN["direct"], "device", cases], False, WARPWAY_MPI_ROUTE="direct",
                                                  **more)
         good = code == 0 and said == [["ok"], ["ok"]]
