@@ -500,7 +500,7 @@ int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, in
 	if (error == WW_MPI_UNWATCHED)
 		return ww_mpi_error(WW_MPI_REASON_TYPE,
 			"warpway: %s: cannot receive at %p beside the direct route: the datatype has "
-			"gaps, and an element or the whole has more than 2 GiB; use "
+			"gaps or several blocks, and an element or the whole has more than 2 GiB; use "
 			"WARPWAY_MPI_ROUTE=staged",
 			name, (void *)buffer->user);
 	ww_mpi_cuda_describe(error, text, sizeof(text));

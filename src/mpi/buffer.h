@@ -69,7 +69,7 @@ MPI_Count ww_mpi_sum(struct ww_mpi_numbers numbers, MPI_Count count);
 enum {
 	WW_MPI_FULL = -1,      /* the system has no memory for it */
 	WW_MPI_TYPE = -2,      /* a datatype that cannot be looked at, or no memory */
-	WW_MPI_UNWATCHED = -3, /* host memory that cannot be watched: direct.h */
+	WW_MPI_UNWATCHED = -3, /* a receive that cannot be watched: direct.h */
 };
 
 /* @flags: 0: the call does not use it. */

@@ -225,6 +225,9 @@ void ww_mpi_direct_expect(struct ww_mpi_call *call)
 	if (!call->is_host && buffer->bytes >= (MPI_Count)ww_mpi_direct_least() &&
 		ww_mpi_buffer_find(buffer))
 		ww_mpi_peer_prepare(buffer->memory.ordinal);
+	/* Only the MPI knows where it puts a control message, and where the data belongs. */
+	if (ww_mpi_is_watching() && buffer->is_incomplete)
+		buffer->status = WW_MPI_UNWATCHED;
 	call->is_watched = ww_mpi_is_watching() && buffer->bytes >= WW_MPI_CONTROL_BYTES;
 }
 

@@ -247,6 +247,19 @@ void memory_fill_ints(void *memory, size_t count, unsigned int seed)
 	free(at);
 }
 
+MPI_Datatype halves_type(void)
+{
+	int lengths[2] = {1, 1};
+	MPI_Aint displs[2] = {(MPI_Aint)HALF_BYTES, 0};
+	MPI_Datatype half, type;
+
+	OK(MPI_Type_contiguous((int)HALF_BYTES, MPI_BYTE, &half));
+	OK(MPI_Type_create_hindexed(2, lengths, displs, half, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Type_free(&half));
+	return type;
+}
+
 void must_have_kinds(MPI_Info info)
 {
 	char kinds[1000] = "";

@@ -65,6 +65,13 @@ void must_have_kinds(MPI_Info info);
 void say_memory(const char *what, const void *memory, size_t bytes);
 void say_status(const char *what, const MPI_Status *status);
 
+/*
+ * One element of more than 2 GiB, whose halves are sent in the other order, and which the library
+ * does not know; committed.
+ */
+#define HALF_BYTES (((size_t)1 << 30) + 4096)
+MPI_Datatype halves_type(void);
+
 /* Small numbers, so that reductions are exact. */
 void memory_fill_ints(void *memory, size_t count, unsigned int seed);
 
