@@ -330,6 +330,8 @@ int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most)
 		ww_mpi_volume_add(0, 0, buffer->block ? (unsigned long long)most : 0);
 		return ww_mpi_buffer_put(buffer, buffer->staged, most, NULL);
 	}
+	if (buffer->is_incomplete && most > 0)
+		direction.left = WW_MPI_ALL;
 	return buffer->block ? move_all(buffer, &direction) : 0;
 }
 
@@ -462,6 +464,9 @@ int ww_mpi_buffer_stage(struct ww_mpi_buffer *buffer)
 	if (!buffer->block)
 		return WW_MPI_FULL;
 	buffer->staged = buffer->block->at + inset - buffer->low;
+	/* Which bytes a shorter message has is not known: those that it has not are written too. */
+	if (buffer->is_incomplete)
+		buffer->flags |= WW_MPI_IN;
 	ww_mpi_volume_add(1, 0, 0);
 	return buffer->flags & WW_MPI_IN ? ww_mpi_buffer_read(buffer) : 0;
 }

@@ -17,6 +17,7 @@
 #include <warpway/mpi.h>
 
 #include "device/cuda/cuda_abi.h"
+#include "device_memory.h"
 #include "fakecuda/fakecuda.h"
 
 #define LARGE      ((size_t)3000000)
@@ -461,6 +462,67 @@ static void completions_fail(fakecuda_fail_fn *fail)
 	OK(MPI_Comm_free_keyval(&key));
 }
 
+/* --- receives of bytes whose order the library does not know --- */
+
+/*
+ * A message that is shorter than such a type. MPI forbids a receive that has bytes several times,
+ * which this one does not write: other types like that have more than 2 GiB.
+ */
+static void short_of_unknown_order(void)
+{
+	enum {
+		BLOCK = 100
+	};
+	int displs[3] = {0, BLOCK, 0};
+	char before[2 * BLOCK], after[2 * BLOCK], sent[BLOCK];
+	char *receive = memory_new(2 * BLOCK, 16);
+	char *send = memory_new(BLOCK, 17);
+	MPI_Request request;
+	MPI_Datatype type;
+
+	OK(MPI_Type_create_indexed_block(3, BLOCK, displs, MPI_BYTE, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Recv_init(receive, 1, type, rank, 0, MPI_COMM_WORLD, &request));
+	memory_get(before, receive, 2 * BLOCK);
+	for (unsigned int i = 0; i < 2; i++) {
+		memory_fill(send, BLOCK, 18 + i);
+		memory_get(sent, send, BLOCK);
+		before[BLOCK + i]++; /* what is behind the message is not as at the start before */
+		memory_put(receive, before, 2 * BLOCK);
+		OK(MPI_Send(send, BLOCK, MPI_BYTE, rank, 0, MPI_COMM_WORLD));
+		OK(MPI_Start(&request));
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+		memory_get(after, receive, 2 * BLOCK);
+		MUST(!memcmp(after, sent, BLOCK) && !memcmp(after + BLOCK, before + BLOCK, BLOCK));
+	}
+	OK(MPI_Request_free(&request));
+	OK(MPI_Type_free(&type));
+	memory_free(send);
+	memory_free(receive);
+}
+
+/* The device memory is read before anything is received; so it takes no host memory here. */
+static void read_of_halves_fails(fakecuda_fail_fn *fail)
+{
+	void *receive = device_memory_new(2 * HALF_BYTES, 0);
+	MPI_Datatype type = halves_type();
+	char sent[100] = {0};
+	int flag = 0;
+
+	OK(MPI_Send(sent, sizeof(sent), MPI_BYTE, rank, 0, MPI_COMM_WORLD));
+	OK(MPI_Probe(rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+	must_fail(MPI_Recv(receive, 1, type, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+		"CUDA_ERROR_LAUNCH_FAILED");
+	OK(MPI_Iprobe(rank, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+	MUST(flag);
+	OK(MPI_Recv(sent, sizeof(sent), MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	OK(MPI_Type_free(&type));
+	device_memory_free(receive, 2 * HALF_BYTES, 0);
+}
+
+/* --- the driver fails --- */
+
 /* The driver's answers, which the fake driver gives when it is told to. */
 static void driver_fails(void)
 {
@@ -482,6 +544,7 @@ static void driver_fails(void)
 	memory_free(device);
 	start_fails(fail);
 	completions_fail(fail);
+	read_of_halves_fails(fail);
 }
 
 static void kinds_of_memory(void)
@@ -512,6 +575,7 @@ int main(int argc, char *argv[])
 	handler_leaves();
 	attached_twice();
 	attached_without_memory();
+	short_of_unknown_order();
 	driver_fails();
 	OK(MPI_Errhandler_free(&handler));
 	return test_finish();
