@@ -175,8 +175,7 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * @struct_size:  sizeof(struct ww_submit_params)
  * @lane:         0 to WW_SERVICE_LANES_MAX - 1: calls of one lane run in their order
  * @deadline_ns:  time from now: the call is not started later, and a running function can check
- *                whether the time has passed; 0: none. The server checks it, when the calls before
- *                this one in its lane have ended: so it does not limit how long the caller waits
+ *                whether the time has passed; 0: none. See below
  * @depends_on:   number of one of this client's last 1,023 calls (ww_ticket_info.number): if that
  *                call fails, is cancelled or is too late, this call ends with
  *                WW_ERR_DEPENDENCY_FAILED. 0: no dependency
@@ -195,6 +194,14 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * several times counts once. If one of them fails, ww_ticket_info.failed_call is the number of the
  * first call that failed. While it waits for them, the call ends at its deadline, and within 0.1 s
  * after it was cancelled.
+ *
+ * A call whose deadline has passed ends with WW_TIMED_OUT as soon as a thread of the server looks,
+ * also while a call before it in its lane runs, or waits. So the reply of a late call can come
+ * before those of earlier calls. The values of the lane's timeline are reached in their order all
+ * the same: the late call's value is reached when the calls before it have ended. In one case the
+ * late call, too, ends only then: if the client has the lane's timeline, and the function of the
+ * call before has returned while its work on a stream goes on. The deadline does not limit how long
+ * the caller waits: all threads of the server may be busy.
  *
  * If a call starts after a value of a timeline, it waits in its lane, and the lane's later calls
  * wait for it. Other lanes go on. No stream and no thread of the server waits, because the server
@@ -346,9 +353,13 @@ WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cance
  * the reply on the CPU, until the call's deadline at most, and the stream does not wait. The
  * timeline of the lane is not needed then.
  *
+ * A call that was late can end before the calls before it in its lane. Then this function still
+ * waits, or has the stream wait, for these calls as for the value of the ticket's call.
+ *
  * Return: WW_OK (the stream waits, or the call has ended: the ticket says how); WW_NOT_READY (the
  *         time is over, or the flag is set: the call goes on); WW_TIMED_OUT (the call's deadline
- *         has passed, and the server has not answered; the error record says so, too).
+ *         has passed, and the server, of another user, has not answered or calls before it in the
+ *         lane go on; the error record says so, too).
  *         With each of these two statuses nothing was enqueued. WW_ERR_STATE (the client has not
  *         got the lane's timeline); WW_ERR_INVALID (flags); as ww_timeline_stream_wait();
  *         WW_ERR_FORKED.

@@ -37,14 +37,23 @@ static bool is_under_way(const struct ww_service_peer *peer, uint64_t call)
 	return ended <= call ? ended < call : is_in_a_slot(peer, call);
 }
 
+/* Later calls of the lane may have ended already (late.h). */
+static bool is_before_under_way(const struct ww_service_peer *peer,
+	const struct ww_taken_call *taken)
+{
+	const struct ww_taken_call *before = &peer->calls[taken->before_slot];
+
+	return before->is_used && before->request.call == taken->before;
+}
+
 bool ww_depends_is_pending(const struct ww_service_peer *peer, const struct ww_taken_call *taken)
 {
-	uint64_t ended = peer->lanes[taken->request.lane].outcome.call;
-
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(&taken->request, i);
 
-		if (on && (on == taken->before ? ended < on : is_under_way(peer, on)))
+		if (on &&
+			(on == taken->before ? is_before_under_way(peer, taken)
+					     : is_under_way(peer, on)))
 			return true;
 	}
 	return false;
@@ -83,8 +92,11 @@ void ww_depends_take(struct ww_service_peer *peer, struct ww_taken_call *taken)
 	struct ww_service_lane *lane = &peer->lanes[taken->request.lane];
 
 	taken->before = lane->last_call;
-	if (is_in_chains(taken))
+	taken->before_slot = lane->last_slot;
+	if (is_in_chains(taken)) {
 		lane->last_call = taken->request.call;
+		lane->last_slot = (uint32_t)(taken - peer->calls);
+	}
 	taken->failed = 0;
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(&taken->request, i);

@@ -20,6 +20,7 @@
 #include "service/depends.h"
 #include "service/file_limit.h"
 #include "service/kept_results.h"
+#include "service/late.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "wire/signal_page.h"
@@ -489,7 +490,7 @@ void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t number, uint
 }
 
 /* Return: false: it cannot be a call. */
-static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
+static bool peer_take(struct ww_service *service, struct ww_service_peer *peer, uint64_t call)
 {
 	uint64_t slot = ww_service_requests_slot(&peer->requests, call);
 	struct ww_layout_service_request request;
@@ -502,10 +503,11 @@ static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
 		return false;
 	peer->calls[slot].request = request;
 	peer->calls[slot].is_used = true;
-	peer->calls[slot].is_late = is_late;
+	peer->calls[slot].is_late = service->is_refusing;
 	peer->calls[slot].is_signalled = false;
 	ww_depends_take(peer, &peer->calls[slot]);
 	lane_append(peer, request.lane, (uint32_t)slot);
+	ww_late_note(service, request.deadline_ns);
 	return true;
 }
 
@@ -525,7 +527,7 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 		return;
 	}
 	pthread_mutex_lock(&service->lock);
-	while (peer->taken < published && peer_take(peer, peer->taken + 1, service->is_refusing))
+	while (peer->taken < published && peer_take(service, peer, peer->taken + 1))
 		peer->taken++;
 	pthread_mutex_unlock(&service->lock);
 	if (peer->taken < published)

@@ -34,8 +34,9 @@ struct ww_taken_call {
 	bool is_signalled; /* a stream raises the lane's timeline for it */
 	uint64_t failed;   /* of those that it depends on, the first call that failed; 0: none */
 	uint64_t before;   /* number of the call before it in its lane; 0: none */
-	uint64_t value;    /* of its lane's timeline: which call of the lane it is */
+	uint64_t value;    /* of its lane's timeline: which call of the lane it is, or a late one */
 	uint32_t next;     /* slot of the lane's next call; WW_SERVICE_NO_SLOT */
+	uint32_t before_slot; /* the slot that the call before had */
 };
 
 /* What became of a call: whether it failed, for those that depend on it. */
@@ -47,6 +48,8 @@ struct ww_call_outcome {
 struct ww_service_lane {
 	uint32_t first; /* slot; WW_SERVICE_NO_SLOT: none is queued */
 	uint32_t last;
+	uint32_t last_slot; /* that the last call had */
+	uint32_t running;   /* slot of the call that runs, while one does */
 	bool is_running;    /* a function of it runs, or is about to */
 	bool only_enqueues; /* so do the functions of all calls that are working */
 	uint32_t working;   /* calls whose functions have returned, and whose work goes on */

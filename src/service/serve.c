@@ -21,6 +21,7 @@
 #include "service/batch.h"
 #include "service/depends.h"
 #include "service/device_fault.h"
+#include "service/late.h"
 #include "service/watch.h"
 #include "wire/signal_page.h"
 
@@ -230,6 +231,7 @@ static struct ww_call *call_begin(struct ww_service *service, struct ww_service_
 	call->request = taken->request;
 	call->offer = ww_service_offer_of(service, taken->request.function);
 	lane->is_running = true;
+	lane->running = slot;
 	peer->running++;
 	service->running++;
 	return call;
@@ -436,6 +438,8 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 		until_ns = service->after_look_ns;
 	if (until_ns > service->depends_look_ns)
 		until_ns = service->depends_look_ns;
+	if (until_ns > ww_late_look_ns(service))
+		until_ns = ww_late_look_ns(service);
 	if (until_ns > peers_ns)
 		until_ns = peers_ns;
 	return until_ns < batch_ns ? until_ns : batch_ns;
@@ -477,6 +481,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_try(ww_service_device_check(service));
 	ww_service_after_look_at_all(service, now_ns);
 	ww_depends_look_at_all(service, now_ns);
+	ww_late_look_at_all(service, now_ns);
 	ww_service_active_retire(service, now_ns);
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	return WW_OK;

@@ -200,6 +200,7 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 	service->sleep_ns = WW_SERVICE_FIRST_SLEEP_NS;
 	service->after_look_ns = WW_NEVER;
 	service->depends_look_ns = WW_NEVER;
+	service->late_look_ns = WW_NEVER;
 	*out = service;
 	return WW_OK;
 }

@@ -89,6 +89,8 @@ struct ww_service {
 	uint64_t after_look_ns;   /* when to look at timelines; WW_NEVER: no lane waits for one */
 	uint64_t after_pause_ns;  /* not to look at them before */
 	uint64_t depends_look_ns; /* when to look at lanes that wait for calls (depends.h) */
+	uint64_t late_look_ns;    /* when to look at the deadlines of queued calls (late.h) */
+	uint64_t late_pause_ns;   /* not to look at them before */
 	struct ww_list batches;   /* struct ww_batch with calls that wait (batch.h) */
 	uint64_t batch_look_ns;   /* when to look at these */
 	struct ww_service_peer **numbers; /* clients by their number; NULL: it is free */

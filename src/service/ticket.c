@@ -256,20 +256,40 @@ ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *canc
 
 /* --- a stream that waits --- */
 
+/* Whether the ticket's call was late, and has ended before a call that is before it in its lane. */
+static bool is_out_of_order(const ww_ticket *ticket)
+{
+	const struct ww_client *client = ticket->client;
+
+	if (!ticket->is_answered || ticket->status != WW_TIMED_OUT)
+		return false;
+	for (uint32_t i = 0; i < client->form.calls_max; i++) {
+		uint64_t call = client->slots[i].call;
+
+		if (call && call < ticket->call && !client->slots[i].is_reaped &&
+			client->requests.slots[i].lane == ticket->lane &&
+			!ww_service_replies_is_done(&client->replies, i, call))
+			return true;
+	}
+	return false;
+}
+
 /* Nothing is enqueued. Return: as ww_ticket_stream_wait(). */
 static ww_status wait_by_cpu(ww_ticket *ticket, uint64_t deadline_ns)
 {
 	bool is_limit = ticket->deadline_ns <= deadline_ns;
 
-	(void)wait_for_reply(ticket, is_limit ? ticket->deadline_ns : deadline_ns);
-	if (ticket->has_ended)
+	if (!ticket->has_ended)
+		(void)wait_for_reply(ticket, is_limit ? ticket->deadline_ns : deadline_ns);
+	if (ticket->has_ended && !is_out_of_order(ticket))
 		return ticket->is_answered ? WW_OK : end_status(ticket);
 	if (ticket->deadline_ns > ww_clock_now_ns())
 		return WW_NOT_READY;
 	ww_fail(WW_TIMED_OUT,
 		"the deadline of call %" PRIu64 " has passed, and its server, of user %" PRIu32
-		", has not answered; the stream does not wait for it",
-		ticket->call, ticket->client->server_uid);
+		", has not %s; the stream does not wait for it",
+		ticket->call, ticket->client->server_uid,
+		ticket->has_ended ? "started it" : "answered");
 	return WW_TIMED_OUT;
 }
 
@@ -305,7 +325,7 @@ ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t f
 	ww_try(ww_stream_check(stream));
 	if (!ticket->has_ended)
 		look_at_reply(ticket);
-	if (ticket->has_ended)
+	if (ticket->has_ended && !is_out_of_order(ticket))
 		return ticket->is_answered ? WW_OK : end_status(ticket);
 	if (!ww_client_is_of_own_user(ticket->client) && !(flags & WW_WAIT_OTHER_USER))
 		return wait_by_cpu(ticket, deadline_ns);

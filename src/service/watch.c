@@ -21,6 +21,7 @@
 #include "service/after.h"
 #include "service/depends.h"
 #include "service/device_fault.h"
+#include "service/late.h"
 #include "service/peers.h"
 
 struct ww_service_watch {
@@ -49,6 +50,7 @@ static bool watch_look(struct ww_service *service)
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	ww_service_after_look_at_all(service, now_ns);
 	ww_depends_look_at_all(service, now_ns);
+	ww_late_look_at_all(service, now_ns);
 	ww_service_device_look(service, now_ns);
 	if (ww_service_await_call(&service->bell, &service->page, look_for_reason, service,
 		    ww_service_sleep_until_ns(service, now_ns)) == WW_OK)

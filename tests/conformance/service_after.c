@@ -10,6 +10,9 @@
 #define BYTES 4096
 #define MANY  100 /* timelines: more than the server keeps for a client */
 
+#define SHORT_NS UINT64_C(20000000)
+#define LONG_NS  UINT64_C(60000000000) /* for what must come */
+
 static ww_timeline *timeline_make(void)
 {
 	ww_timeline *timeline;
@@ -154,6 +157,123 @@ CASE(service_call_after_value_has_its_arguments, SERVICES)
 	MUST_EQUAL(42, result_scalar(ticket, 0));
 	ww_ticket_unref(ticket);
 	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+static struct ww_ticket_info info_of(ww_ticket *ticket)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	return info;
+}
+
+static uint64_t reached(ww_timeline *timeline)
+{
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
+
+	MUST_OK(ww_timeline_info_get(timeline, &info));
+	return info.completed;
+}
+
+/* Calls of one lane; that before the second never starts until its value is signalled. */
+struct queue {
+	struct stage stage;
+	ww_timeline *timeline; /* that the first call starts after */
+	ww_timeline *values;   /* of the lane */
+	ww_ticket *first;
+	ww_ticket *late;
+	ww_ticket *last;
+};
+
+static void queue_begin(struct queue *queue)
+{
+	stage_begin(&queue->stage, NULL);
+	queue->timeline = timeline_make();
+	MUST_OK(ww_client_lane_timeline(queue->stage.client, 0, FOREVER, NULL, &queue->values));
+	queue->first = submit_nop(queue->stage.client,
+		SUBMIT(.after = queue->timeline, .after_value = 1));
+	queue->late = submit_nop(queue->stage.client, SUBMIT(.deadline_ns = SHORT_NS));
+	queue->last = submit_nop(queue->stage.client, SUBMIT(.flags = WW_SUBMIT_CHAIN));
+}
+
+static void queue_end(struct queue *queue)
+{
+	ww_timeline_unref(queue->values);
+	ww_timeline_unref(queue->timeline);
+	stage_end(&queue->stage);
+}
+
+/* The values of the lane's timeline go by the order of its calls, not by that of the replies. */
+CASE(service_late_call_ends_behind_one_that_waits, SERVICES)
+{
+	struct queue queue;
+
+	queue_begin(&queue);
+	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(queue.late, LONG_NS, NULL));
+	MUST(!info_of(queue.late).has_started);
+	must_wait(&queue.stage, queue.first);
+	must_wait(&queue.stage, queue.last);
+	MUST_EQUAL(info_of(queue.first).value - 1, reached(queue.values));
+	MUST_OK(ww_timeline_signal(queue.timeline, 1));
+	must_end(queue.first, WW_OK);
+	MUST_OK(ww_timeline_wait(queue.values, info_of(queue.late).value, FOREVER, NULL));
+	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(queue.last, FOREVER, NULL));
+	MUST_EQUAL(info_of(queue.late).number, info_of(queue.last).failed_call);
+	MUST_OK(ww_timeline_wait(queue.values, info_of(queue.last).value, FOREVER, NULL));
+	ww_ticket_unref(queue.late);
+	ww_ticket_unref(queue.last);
+	queue_end(&queue);
+}
+
+/* A stream that waits for the late call waits for the calls before it. */
+CASE(service_stream_waits_though_a_call_is_late, SERVICES)
+{
+	struct queue queue;
+	ww_stream *stream;
+
+	queue_begin(&queue);
+	stream = stream_make(scene.device);
+	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(queue.late, LONG_NS, NULL));
+	MUST_STATUS(WW_NOT_READY, ww_ticket_stream_wait(queue.late, stream, 0, 0, NULL));
+	MUST_OK(ww_ticket_stream_wait(queue.late, stream, WW_WAIT_UNSUBMITTED, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_stream_synchronize(stream, 0, NULL));
+	MUST_OK(ww_timeline_signal(queue.timeline, 1));
+	MUST_OK(ww_stream_synchronize(stream, FOREVER, NULL));
+	must_end(queue.first, WW_OK);
+	MUST_OK(ww_ticket_stream_wait(queue.late, stream, 0, 0, NULL));
+	ww_ticket_unref(queue.late);
+	ww_ticket_unref(queue.last);
+	ww_stream_unref(stream);
+	queue_end(&queue);
+}
+
+/* The same behind a call whose function runs; a second thread serves. */
+CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
+{
+	ww_timeline *values;
+	struct stage stage;
+	ww_ticket *running;
+	ww_ticket *late[2];
+
+	stage_begin(&stage, NULL);
+	stage_start_thread(&stage);
+	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &values));
+	running = stage_submit(&stage, "hold", NULL, 0);
+	for (int i = 0; i < 2; i++)
+		late[i] = submit_nop(stage.client, SUBMIT(.deadline_ns = SHORT_NS));
+	for (int i = 0; i < 2; i++)
+		MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(late[i], LONG_NS, NULL));
+	MUST_EQUAL(info_of(running).value - 1, reached(values));
+	must_end(submit_nop(stage.client, SUBMIT(.lane = 1)), WW_OK);
+	ww_ticket_cancel(running);
+	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
+	MUST_OK(ww_timeline_wait(values, info_of(late[1]).value, FOREVER, NULL));
+	must_end(submit_nop(stage.client, NULL), WW_OK);
+	ww_ticket_unref(running);
+	for (int i = 0; i < 2; i++)
+		ww_ticket_unref(late[i]);
+	ww_timeline_unref(values);
 	stage_end(&stage);
 }
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * late.c - queued calls whose deadline passes while a call before them goes on, see late.h
+ */
+#include "service/late.h"
+
+#include "base/clock.h"
+#include "service/active.h"
+#include "service/after.h"
+#include "service/run.h"
+
+/* Between two looks at all lanes other work has so many times what the first one took. */
+#define PAUSE_FACTOR 8
+
+/* The call before the first one in the queue; WW_SERVICE_NO_SLOT: its function has returned. */
+static uint32_t slot_before_first(const struct ww_service_lane *lane)
+{
+	return lane->is_running ? lane->running : WW_SERVICE_NO_SLOT;
+}
+
+/*
+ * Whether the lane's first call can be taken out of the queue here. If the lane is free, or its
+ * first call waits, the call is judged anyway. Locked.
+ */
+static bool can_remove_first(const struct ww_service_peer *peer, uint32_t number)
+{
+	const struct ww_service_lane *lane = &peer->lanes[number];
+
+	if (lane->is_running)
+		return !peer->calls[lane->running].is_signalled;
+	return lane->working > 0 && !lane->timeline &&
+		!((peer->waiting | peer->waiting_after) >> number & 1);
+}
+
+/* @before: slot of the call before it, which raises the timeline for both. Locked. */
+static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t before,
+	uint32_t slot)
+{
+	struct ww_service_lane *lane = &peer->lanes[number];
+	struct ww_taken_call *taken = &peer->calls[slot];
+
+	if (lane->first == slot) {
+		if (!lane->is_running) /* else it belongs to a call that is looked up */
+			ww_service_after_leave(lane);
+		lane->first = taken->next;
+		if (lane->first != WW_SERVICE_NO_SLOT)
+			peer->ready |= UINT64_C(1) << number;
+	} else {
+		peer->calls[before].next = taken->next;
+	}
+	if (lane->last == slot)
+		lane->last = before;
+	if (before != WW_SERVICE_NO_SLOT)
+		peer->calls[before].value = taken->value;
+	taken->is_signalled = true;
+}
+
+static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot)
+{
+	ww_call_count_not_started(service, peer->calls[slot].request.function);
+	ww_service_peer_end(service, peer, slot, WW_TIMED_OUT,
+		"the call's deadline passed before it was started", 0);
+}
+
+/* Locked. */
+static void lane_look(struct ww_service *service, struct ww_service_peer *peer, uint32_t number,
+	uint64_t now_ns)
+{
+	struct ww_service_lane *lane = &peer->lanes[number];
+	uint32_t before = slot_before_first(lane);
+	uint32_t next;
+
+	for (uint32_t slot = lane->first; slot != WW_SERVICE_NO_SLOT; slot = next) {
+		uint64_t deadline_ns = peer->calls[slot].request.deadline_ns;
+
+		next = peer->calls[slot].next;
+		if (now_ns >= deadline_ns &&
+			(slot != lane->first || can_remove_first(peer, number))) {
+			remove_call(peer, number, before, slot);
+			end_late(service, peer, slot);
+			continue;
+		}
+		ww_late_note(service,
+			now_ns >= deadline_ns ? now_ns + WW_PEER_LOOK_NS : deadline_ns);
+		before = slot;
+	}
+}
+
+void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns)
+{
+	uint64_t began_ns;
+	uint64_t end_ns;
+
+	if (now_ns < ww_late_look_ns(service))
+		return;
+	began_ns = ww_clock_now_ns();
+	service->late_look_ns = WW_NEVER;
+	ww_list_for_each (link, &service->active) {
+		struct ww_service_peer *peer = ww_service_active_of(link);
+
+		if (peer->is_refused || peer->is_gone)
+			continue;
+		pthread_mutex_lock(&service->lock);
+		for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
+			lane_look(service, peer, i, began_ns);
+		pthread_mutex_unlock(&service->lock);
+	}
+	end_ns = ww_clock_now_ns();
+	service->late_pause_ns = end_ns + PAUSE_FACTOR * (end_ns - began_ns);
+}

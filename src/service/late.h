@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * late.h - queued calls whose deadline passes while a call before them in their lane goes on
+ *
+ * The first call of a lane is judged when the lane is free (serve.c), or while it waits (after.h,
+ * depends.h). The calls behind it are not: their deadlines are looked at here. One that is late
+ * ends at once, and is taken out of its lane.
+ *
+ *   lane:   1 runs ──> 2 waits ──> 3 is late ──> 4         the reply of 3 is sent now
+ *   values: 1          2                         4         3 is reached together with 2
+ *
+ * So the values of the lane's timeline are reached in their order: the call that is before the late
+ * one in the lane raises the timeline to the late one's value. If it cannot, because a stream
+ * has been told already to raise the timeline for it, the late call ends after it, as usual.
+ */
+#ifndef WW_SERVICE_LATE_H
+#define WW_SERVICE_LATE_H
+
+#include "service/peers.h"
+
+/* A call is taken. By the leader. */
+static inline void ww_late_note(struct ww_service *service, uint64_t deadline_ns)
+{
+	if (deadline_ns < service->late_look_ns)
+		service->late_look_ns = deadline_ns;
+}
+
+/* When to look again; WW_NEVER: no call has a deadline. */
+static inline uint64_t ww_late_look_ns(const struct ww_service *service)
+{
+	return service->late_look_ns > service->late_pause_ns ? service->late_look_ns
+							      : service->late_pause_ns;
+}
+
+/* Ends those that are late, if it is time to look. By the leader, not locked. */
+void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns);
+
+#endif
