@@ -250,14 +250,14 @@ struct ww_submit_params {
  * pass the token. For each client, the server keeps up to 64 timelines imported, those that calls
  * used last.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; more
- *         than WW_SUBMIT_DEPENDS_MAX dependencies; an after_value without a timeline, or above
- *         WW_TIMELINE_MAX; flags that are unknown or only for ww_client_call()); WW_ERR_MISMATCH
- *         (an argument does not match the signature); WW_ERR_LIMIT (the arguments are larger than
- *         the room for them; or the service has as many clients as allowed, or its server may open
- *         too few files for one more, which ww_ticket_wait() may also return); WW_ERR_ACCESS (this
- *         client observes, or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
- *         ww_memory_export(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT (the error record says why, too); WW_CANCELLED; WW_ERR_INVALID (no
+ *         such function, lane or call; more than WW_SUBMIT_DEPENDS_MAX dependencies; an after_value
+ *         without a timeline, or above WW_TIMELINE_MAX; flags that are unknown or only for
+ *         ww_client_call()); WW_ERR_MISMATCH (an argument does not match the signature);
+ *         WW_ERR_LIMIT (the arguments are larger than the room for them; or the service has as many
+ *         clients as allowed, or its server may open too few files for one more, which
+ *         ww_ticket_wait() may also return); WW_ERR_ACCESS (this client observes, or the server has
+ *         refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,
@@ -288,10 +288,11 @@ WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
  * @client still belongs to the server that has ended. Its later calls with WW_SUBMIT_REPEAT go to
  * the next server. To submit other calls there, open the service again.
  *
- * Return: as ww_client_submit() and ww_ticket_wait(). With WW_SUBMIT_REPEAT also: WW_ERR_PEER_LOST
- *         (the server has ended, and the call cannot be repeated); WW_ERR_ACCESS (the next server
- *         belongs to another user); WW_ERR_NOT_FOUND or WW_ERR_MISMATCH (the next server does not
- *         offer this function); as ww_client_open().
+ * Return: as ww_client_submit() and ww_ticket_wait(); after WW_TIMED_OUT the error record says
+ *         whether the function was started, but not with WW_SUBMIT_REPEAT. With this flag also:
+ *         WW_ERR_PEER_LOST (the server has ended, and the call cannot be repeated); WW_ERR_ACCESS
+ *         (the next server belongs to another user); WW_ERR_NOT_FOUND or WW_ERR_MISMATCH (the next
+ *         server does not offer this function); as ww_client_open().
  */
 WW_API ww_status ww_client_call(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,
@@ -332,8 +333,8 @@ WW_API ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint6
  * @cancel:      borrowed; may be NULL: cancel.h. The call goes on
  *
  * Return: WW_NOT_READY (the time is over, or the flag is set, and the call goes on); else how the
- *         call has ended: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error, with its sentence in the
- *         record; WW_ERR_FORKED.
+ *         call has ended: WW_OK; WW_CANCELLED; WW_TIMED_OUT or an error, with its sentence in
+ *         the error record, which says for WW_TIMED_OUT what the call waited for; WW_ERR_FORKED.
  */
 WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *cancel);
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "service/late.h"
 
 #define DEFAULT_CALLS 64
 #define WAIT_NS_MOST  UINT64_C(60000000000)
@@ -87,8 +88,13 @@ static bool drop(struct ww_batch *batch, struct ww_call *call)
 	ww_list_remove(&call->link);
 	batch->count--;
 	call->status = is_late ? WW_TIMED_OUT : WW_CANCELLED;
-	snprintf(call->message, sizeof(call->message), "%s before it was started",
-		is_late ? "the call's deadline passed" : "the call was cancelled");
+	if (is_late)
+		ww_late_describe(call->service, &call->peer->calls[call->slot],
+			"while it waited for calls to run with; wait longer than batch_wait_ns",
+			call->message);
+	else
+		snprintf(call->message, sizeof(call->message),
+			"the call was cancelled before it was started");
 	ww_call_end(call, false);
 	return true;
 }

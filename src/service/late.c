@@ -4,6 +4,9 @@
  */
 #include "service/late.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "service/active.h"
 #include "service/after.h"
@@ -11,6 +14,34 @@
 
 /* Between two looks at all lanes other work has so many times what the first one took. */
 #define PAUSE_FACTOR 8
+
+/* --- what the client is told --- */
+
+static const char *name_of(const struct ww_service *service, uint32_t function)
+{
+	const struct ww_offer *offer = ww_service_offer_of(service, function);
+
+	return offer && function != WW_SERVICE_LANE_FUNCTION ? (const char *)offer->shared->name
+							     : "a function";
+}
+
+void ww_late_describe(const struct ww_service *service, const struct ww_taken_call *taken,
+	const char *why, char out_message[WW_ERROR_MESSAGE_BYTES])
+{
+	uint64_t queued_ns = ww_clock_now_ns() - taken->taken_ns;
+
+	if (!why)
+		why = taken->taken_ns >= taken->request.deadline_ns
+			? "before the server took it; wait longer, or have more threads serve"
+			: "while other calls were run; wait longer, or have more threads serve";
+	snprintf(out_message, WW_ERROR_MESSAGE_BYTES,
+		"call %" PRIu64 " of '%s' was not started: it was queued for %" PRIu64 ".%03" PRIu64
+		" ms, and its deadline passed %s",
+		taken->request.call, name_of(service, taken->request.function), queued_ns / 1000000,
+		queued_ns / 1000 % 1000, why);
+}
+
+/* --- those that are late --- */
 
 /* The call before the first one in the queue; WW_SERVICE_NO_SLOT: its function has returned. */
 static uint32_t slot_before_first(const struct ww_service_lane *lane)
@@ -55,11 +86,22 @@ static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t 
 	taken->is_signalled = true;
 }
 
-static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot)
+/* @before: as for remove_call() */
+static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t before,
+	uint32_t slot)
 {
-	ww_call_count_not_started(service, peer->calls[slot].request.function);
-	ww_service_peer_end(service, peer, slot, WW_TIMED_OUT,
-		"the call's deadline passed before it was started", 0);
+	const struct ww_taken_call *taken = &peer->calls[slot];
+	char message[WW_ERROR_MESSAGE_BYTES];
+	char why[WW_LATE_WHY_BYTES];
+
+	snprintf(why, sizeof(why),
+		"behind call %" PRIu64 " of lane %" PRIu32
+		", which has not ended; use another lane, or wait longer",
+		before == WW_SERVICE_NO_SLOT ? taken->before : peer->calls[before].request.call,
+		taken->request.lane);
+	ww_late_describe(service, taken, why, message);
+	ww_call_count_not_started(service, taken->request.function);
+	ww_service_peer_end(service, peer, slot, WW_TIMED_OUT, message, 0);
 }
 
 /* Locked. */
@@ -77,7 +119,7 @@ static void lane_look(struct ww_service *service, struct ww_service_peer *peer, 
 		if (now_ns >= deadline_ns &&
 			(slot != lane->first || can_remove_first(peer, number))) {
 			remove_call(peer, number, before, slot);
-			end_late(service, peer, slot);
+			end_late(service, peer, before, slot);
 			continue;
 		}
 		ww_late_note(service,

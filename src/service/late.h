@@ -18,6 +18,8 @@
 
 #include "service/peers.h"
 
+#define WW_LATE_WHY_BYTES 160
+
 /* A call is taken. By the leader. */
 static inline void ww_late_note(struct ww_service *service, uint64_t deadline_ns)
 {
@@ -31,6 +33,13 @@ static inline uint64_t ww_late_look_ns(const struct ww_service *service)
 	return service->late_look_ns > service->late_pause_ns ? service->late_look_ns
 							      : service->late_pause_ns;
 }
+
+/*
+ * Why a late call was not started, as its client is told. @why: borrowed; what it waited for, and
+ * what to do; NULL: for a thread of the server
+ */
+void ww_late_describe(const struct ww_service *service, const struct ww_taken_call *taken,
+	const char *why, char out_message[WW_ERROR_MESSAGE_BYTES]);
 
 /* Ends those that are late, if it is time to look. By the leader, not locked. */
 void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns);

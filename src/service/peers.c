@@ -505,6 +505,7 @@ static bool peer_take(struct ww_service *service, struct ww_service_peer *peer, 
 	peer->calls[slot].is_used = true;
 	peer->calls[slot].is_late = service->is_refusing;
 	peer->calls[slot].is_signalled = false;
+	peer->calls[slot].taken_ns = request.deadline_ns == WW_NEVER ? 0 : ww_clock_now_ns();
 	ww_depends_take(peer, &peer->calls[slot]);
 	lane_append(peer, request.lane, (uint32_t)slot);
 	ww_late_note(service, request.deadline_ns);

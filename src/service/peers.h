@@ -37,6 +37,7 @@ struct ww_taken_call {
 	uint64_t value;    /* of its lane's timeline: which call of the lane it is, or a late one */
 	uint32_t next;     /* slot of the lane's next call; WW_SERVICE_NO_SLOT */
 	uint32_t before_slot; /* the slot that the call before had */
+	uint64_t taken_ns;    /* when it was taken, if it has a deadline */
 };
 
 /* What became of a call: whether it failed, for those that depend on it. */

@@ -143,6 +143,30 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 	return status == WW_OK ? START : END;
 }
 
+/* One that is the first of its lane. */
+static enum verdict end_late(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_service_lane *lane, const struct ww_taken_call *taken,
+	struct judgement *out)
+{
+	const struct ww_layout_service_request *request = &taken->request;
+	struct ww_signal_look look = {0};
+	char why[WW_LATE_WHY_BYTES] = "";
+
+	if (lane->after)
+		ww_signal_cell_look(lane->after->timeline->cell, &look);
+	if (ww_depends_is_pending(peer, taken))
+		snprintf(why, sizeof(why),
+			"while it waited for a call that it depends on; wait longer");
+	else if (lane->after && look.reached < request->after)
+		snprintf(why, sizeof(why),
+			"while it waited for value %" PRIu64 " of a timeline, which was at %" PRIu64
+			"; see what its signaller does, or wait longer",
+			request->after, look.reached);
+	ww_late_describe(service, taken, why[0] ? why : NULL, out->message);
+	out->status = WW_TIMED_OUT;
+	return END;
+}
+
 static enum verdict judge_request(const struct ww_service *service, struct ww_service_peer *peer,
 	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
@@ -157,8 +181,7 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 	if (ww_service_requests_is_cancelled(&peer->requests, slot, request->call))
 		return end_with(out, WW_CANCELLED, "the call was cancelled before it was started");
 	if (request->deadline_ns != WW_NEVER && ww_clock_now_ns() >= request->deadline_ns)
-		return end_with(out, WW_TIMED_OUT,
-			"the call's deadline passed before it was started");
+		return end_late(service, peer, lane, taken, out);
 	verdict = judge_function(service, peer, request, out);
 	if (verdict == START)
 		verdict = judge_dependency(peer, taken, out);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
+#include "base/utf8.h"
 #include "service/client.h"
 #include "service/service.h"
 
@@ -279,6 +280,34 @@ static ww_status wait_for_room(struct ww_client *client, uint64_t deadline_ns)
 	return ww_peer_process_look(client->process) || until_ns < deadline_ns ? WW_OK : status;
 }
 
+/* A function's name, as the server's page has it. */
+static void read_name(const struct ww_client *client, uint32_t function,
+	char out[WW_FUNCTION_NAME_BYTES])
+{
+	memset(out, 0, WW_FUNCTION_NAME_BYTES);
+	if (function < ww_service_page_count(&client->page))
+		memcpy(out, client->page.functions[function].name, WW_FUNCTION_NAME_BYTES - 1);
+	if (!out[0] || !ww_utf8_is_plain(out))
+		memcpy(out, "a function", sizeof("a function"));
+}
+
+/* Return: @status; WW_TIMED_OUT has a record. */
+static ww_status record_no_room(const struct submission *submission, ww_status status)
+{
+	const struct ww_client *client = submission->client;
+	char name[WW_FUNCTION_NAME_BYTES];
+
+	if (status != WW_TIMED_OUT)
+		return status;
+	read_name(client, submission->index, name);
+	return ww_fail(WW_TIMED_OUT,
+		"the call of '%s' was not made: there was no room in time beside %" PRIu32
+		" calls that have not ended, of at most %" PRIu32
+		" (calls_max); wait for one of them, or wait longer",
+		name, client->form.calls_max - client->free_count - client->kept_count,
+		client->form.calls_max);
+}
+
 static ww_status find_room(const struct submission *submission, uint64_t deadline_ns,
 	uint32_t *out_slot)
 {
@@ -300,7 +329,7 @@ static ww_status find_room(const struct submission *submission, uint64_t deadlin
 				client->kept_count);
 		status = wait_for_room(client, deadline_ns);
 	}
-	return status;
+	return record_no_room(submission, status);
 }
 
 /* --- publish --- */
@@ -502,6 +531,21 @@ ww_status ww_client_submit(ww_client *client, uint32_t function, const struct ww
 
 /* --- waiting for a call that was submitted --- */
 
+/* Return: WW_TIMED_OUT, with a record. */
+static ww_status record_no_answer(const ww_ticket *ticket)
+{
+	const struct ww_client *client = ticket->client;
+	char name[WW_FUNCTION_NAME_BYTES];
+
+	read_name(client, ticket->function, name);
+	return ww_fail(WW_TIMED_OUT,
+		"call %" PRIu64 " of '%s' has not ended in time, and is cancelled: its function %s",
+		ticket->call, name,
+		ww_service_replies_is_started(&client->replies, ticket->slot, ticket->call)
+			? "was started, and runs; wait longer"
+			: "was not started; is the server busy, or does the call wait for others?");
+}
+
 /* Cancels the call if its time is over. */
 static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
 {
@@ -510,7 +554,7 @@ static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
 	if (status != WW_NOT_READY)
 		return status;
 	ww_ticket_cancel(ticket);
-	return ww_cancel_is_pending() ? WW_CANCELLED : WW_TIMED_OUT;
+	return ww_cancel_is_pending() ? WW_CANCELLED : record_no_answer(ticket);
 }
 
 static ww_status know_lane_function(struct ww_client *client)

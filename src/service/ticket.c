@@ -237,7 +237,7 @@ static ww_status wait_for_reply(ww_ticket *ticket, uint64_t deadline_ns)
 /* How the call has ended, with its record. */
 static ww_status end_status(const ww_ticket *ticket)
 {
-	if (ticket->status >= 0)
+	if (ticket->status >= 0 && ticket->status != WW_TIMED_OUT)
 		return ticket->status;
 	return ww_fail(ticket->status, "%s", ticket->message);
 }

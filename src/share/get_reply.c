@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+
 void ww_get_reply_init(struct ww_get_reply *grant, struct ww_broker *broker, uint16_t code,
 	const void *message, uint16_t kind)
 {
@@ -20,6 +22,7 @@ void ww_get_reply_init(struct ww_get_reply *grant, struct ww_broker *broker, uin
 	grant->broker = broker;
 	grant->kind = kind;
 	grant->hold_ref = NULL;
+	grant->name = NULL;
 }
 
 void ww_get_reply_fini(struct ww_get_reply *grant)
@@ -57,6 +60,17 @@ static ww_status check_memory(struct ww_get_reply *grant)
 	return WW_OK;
 }
 
+/* Return: @status; WW_TIMED_OUT has a record, which names what did not come. */
+static ww_status record_timeout(const struct ww_get_reply *grant, ww_status status)
+{
+	if (status != WW_TIMED_OUT || !grant->name)
+		return status;
+	return ww_fail(WW_TIMED_OUT,
+		"'%.100s' was not there, or not ready, within %" PRIu64
+		" ms; `warpway ls` shows what the broker at %.80s has",
+		grant->name, grant->timeout_ns / NS_PER_MS, ww_broker_address(grant->broker));
+}
+
 ww_status ww_get_reply_ask(struct ww_get_reply *grant)
 {
 	struct ww_request *request = &grant->request;
@@ -66,7 +80,7 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant)
 	ww_try(ww_request_expect_hold(request));
 	status = ww_broker_client_ask(grant->broker, request);
 	if (status != WW_OK)
-		return status;
+		return record_timeout(grant, status);
 	if (ww_wire_decode_granted(request->answer, request->answer_bytes, request->version,
 		    &grant->granted) < 0)
 		return ww_request_fail_answer(request);
@@ -78,6 +92,8 @@ void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *messa
 	const char *name, uint64_t timeout_ns)
 {
 	memcpy(message->name, name, strlen(name));
+	grant->name = name;
+	grant->timeout_ns = timeout_ns;
 	grant->request.waits = timeout_ns > 0;
 	if (timeout_ns > 0)
 		message->flags |= WW_WIRE_GET_FLAG_WAIT;

@@ -15,6 +15,8 @@ struct ww_get_reply {
 	struct ww_broker *broker;     /* borrowed */
 	struct ww_hold_ref *hold_ref; /* owned, until the thing has it */
 	uint16_t kind;                /* WW_OBJECT_..., that is asked for */
+	const char *name;             /* borrowed; NULL: it is not waited for by a name */
+	uint64_t timeout_ns;          /* how long the name is waited for */
 	struct ww_wire_granted granted;
 	struct ww_object_description description; /* of a memory */
 };
@@ -28,8 +30,8 @@ void ww_get_reply_init(struct ww_get_reply *grant, struct ww_broker *broker, uin
 void ww_get_reply_fini(struct ww_get_reply *grant); /* lets go of what was not mapped */
 
 /*
- * Return: WW_OK; WW_TIMED_OUT; as ww_memory_get(); WW_ERR_UNSUPPORTED (it is of another kind);
- * WW_ERR_PROTOCOL.
+ * Return: WW_OK; WW_TIMED_OUT (with a record, if it was asked for by a name); as ww_memory_get();
+ * WW_ERR_UNSUPPORTED (it is of another kind); WW_ERR_PROTOCOL.
  */
 ww_status ww_get_reply_ask(struct ww_get_reply *grant);
 #define WW_AUTO_GET_REPLY WW_CLEANUP(ww_get_reply_fini)
@@ -37,6 +39,7 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant);
 /*
  * What to ask for: a name.
  * @message:      the one that @grant was made with
+ * @name:         borrowed until fini
  * @timeout_ns:   how long to wait for the name, from now on; 0: not at all
  */
 void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *message,

@@ -452,7 +452,8 @@ CASE(service_full_ring_times_out, SERVICES)
 	stage_open(&stage, SERVICE(.calls_max = 4));
 	for (int i = 0; i < 4; i++)
 		tickets[i] = stage_submit(&stage, "nop", NULL, 0);
-	MUST_STATUS(WW_TIMED_OUT,
+	MUST_REFUSE(WW_TIMED_OUT,
+		"the call of 'nop' was not made: there was no room in time beside 4",
 		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0, NULL, 0,
 			NULL, &fifth));
 	stage_start_thread(&stage);

@@ -215,7 +215,8 @@ CASE(timeline_get_refuses, WW_CAP_EXPORT)
 	scene_begin();
 	refuse_get(WW_ERR_NOT_FOUND, "nobody", "nobody");
 	refuse_get(WW_ERR_INVALID, "", "a//b");
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_get(scene.broker, "nobody", 2 * MS, NULL, &timeline));
+	MUST_REFUSE(WW_TIMED_OUT, "'nobody' was not there, or not ready, within 2 ms",
+		ww_timeline_get(scene.broker, "nobody", 2 * MS, NULL, &timeline));
 	MUST(!timeline);
 	memory = scene_make(MIB, 1);
 	scene_put(memory, "memory", 0, WW_LIFE_HELD, WW_STATE_SEALED);

@@ -363,7 +363,7 @@ static void ticket_note_end(struct ticket_state *ticket)
 	status = ww_ticket_wait(ticket->ticket, 0, NULL);
 	if (status == WW_NOT_READY)
 		return;
-	if (status < 0)
+	if (status < 0 || status == WW_TIMED_OUT)
 		ticket->record = *ww_error_last();
 	ticket->record.status = status;
 	ww_ticket_info_get(ticket->ticket, &ticket->info);

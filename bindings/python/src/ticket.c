@@ -91,10 +91,7 @@ static PyObject *ticket_fail(struct core *core, const struct ticket_state *state
 {
 	unsigned long long number = state->info.number;
 
-	if (state->record.status == WW_TIMED_OUT)
-		error_raise_text(core, WW_TIMED_OUT,
-			"call %llu: its deadline passed before the function was started", number);
-	else if (state->record.status == WW_CANCELLED)
+	if (state->record.status == WW_CANCELLED)
 		error_raise_text(core, WW_CANCELLED,
 			"call %llu was cancelled before the function was started", number);
 	else
