@@ -122,10 +122,23 @@ static void lane_look(struct ww_service *service, struct ww_service_peer *peer, 
 			end_late(service, peer, before, slot);
 			continue;
 		}
-		ww_late_note(service,
+		ww_late_note(service, peer,
 			now_ns >= deadline_ns ? now_ns + WW_PEER_LOOK_NS : deadline_ns);
 		before = slot;
 	}
+}
+
+static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
+{
+	if (now_ns < peer->late_look_ns) {
+		ww_late_note(service, peer, peer->late_look_ns);
+		return;
+	}
+	peer->late_look_ns = WW_NEVER;
+	pthread_mutex_lock(&service->lock);
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
+		lane_look(service, peer, i, now_ns);
+	pthread_mutex_unlock(&service->lock);
 }
 
 void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns)
@@ -140,12 +153,8 @@ void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns)
 	ww_list_for_each (link, &service->active) {
 		struct ww_service_peer *peer = ww_service_active_of(link);
 
-		if (peer->is_refused || peer->is_gone)
-			continue;
-		pthread_mutex_lock(&service->lock);
-		for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
-			lane_look(service, peer, i, began_ns);
-		pthread_mutex_unlock(&service->lock);
+		if (!peer->is_refused && !peer->is_gone)
+			peer_look(service, peer, began_ns);
 	}
 	end_ns = ww_clock_now_ns();
 	service->late_pause_ns = end_ns + PAUSE_FACTOR * (end_ns - began_ns);

@@ -21,8 +21,11 @@
 #define WW_LATE_WHY_BYTES 160
 
 /* A call is taken. By the leader. */
-static inline void ww_late_note(struct ww_service *service, uint64_t deadline_ns)
+static inline void ww_late_note(struct ww_service *service, struct ww_service_peer *peer,
+	uint64_t deadline_ns)
 {
+	if (deadline_ns < peer->late_look_ns)
+		peer->late_look_ns = deadline_ns;
 	if (deadline_ns < service->late_look_ns)
 		service->late_look_ns = deadline_ns;
 }

@@ -75,6 +75,7 @@ static ww_status peer_new(const struct ww_service *service, struct ww_service_pe
 	ww_list_init(&peer->active);
 	ww_list_init(&peer->kept);
 	peer->number = NO_NUMBER;
+	peer->late_look_ns = WW_NEVER;
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
 		peer->lanes[i].first = WW_SERVICE_NO_SLOT;
 	*out_peer = peer;
@@ -508,7 +509,7 @@ static bool peer_take(struct ww_service *service, struct ww_service_peer *peer, 
 	peer->calls[slot].taken_ns = request.deadline_ns == WW_NEVER ? 0 : ww_clock_now_ns();
 	ww_depends_take(peer, &peer->calls[slot]);
 	lane_append(peer, request.lane, (uint32_t)slot);
-	ww_late_note(service, request.deadline_ns);
+	ww_late_note(service, peer, request.deadline_ns);
 	return true;
 }
 

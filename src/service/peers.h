@@ -94,6 +94,7 @@ struct ww_service_peer {
 
 	uint64_t taken;           /* number of the last call that was taken; of the leader */
 	uint64_t taken_seen;      /* the same, when it was last looked whether it is idle */
+	uint64_t late_look_ns;    /* when to look at the deadlines of its calls; of the leader */
 	_Atomic(bool) is_refused; /* nothing of it is taken any more */
 	_Atomic(bool) is_gone;    /* it has left, or its process has ended */
 
