@@ -33,7 +33,8 @@ void ww_late_describe(const struct ww_service *service, const struct ww_taken_ca
 	if (!why)
 		why = taken->taken_ns >= taken->request.deadline_ns
 			? "before the server took it; wait longer, or have more threads serve"
-			: "while other calls were run; wait longer, or have more threads serve";
+			: "before a thread of the server could start it; wait longer, or have more "
+			  "threads serve";
 	snprintf(out_message, WW_ERROR_MESSAGE_BYTES,
 		"call %" PRIu64 " of '%s' was not started: it was queued for %" PRIu64 ".%03" PRIu64
 		" ms, and its deadline passed %s",
@@ -87,19 +88,32 @@ static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t 
 }
 
 /* @before: as for remove_call() */
+static void describe_queue(const struct ww_service *service, const struct ww_service_peer *peer,
+	uint32_t before, const struct ww_taken_call *taken, char *out_message)
+{
+	char why[WW_LATE_WHY_BYTES];
+
+	if (before == WW_SERVICE_NO_SLOT)
+		snprintf(why, sizeof(why),
+			"while a stream ran work of calls before it in lane %" PRIu32
+			"; use another lane, or wait longer",
+			taken->request.lane);
+	else
+		snprintf(why, sizeof(why),
+			"behind call %" PRIu64 " of lane %" PRIu32
+			", which has not ended; use another lane, or wait longer",
+			peer->calls[before].request.call, taken->request.lane);
+	ww_late_describe(service, taken, why, out_message);
+}
+
+/* @before: as for remove_call() */
 static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t before,
 	uint32_t slot)
 {
 	const struct ww_taken_call *taken = &peer->calls[slot];
 	char message[WW_ERROR_MESSAGE_BYTES];
-	char why[WW_LATE_WHY_BYTES];
 
-	snprintf(why, sizeof(why),
-		"behind call %" PRIu64 " of lane %" PRIu32
-		", which has not ended; use another lane, or wait longer",
-		before == WW_SERVICE_NO_SLOT ? taken->before : peer->calls[before].request.call,
-		taken->request.lane);
-	ww_late_describe(service, taken, why, message);
+	describe_queue(service, peer, before, taken, message);
 	ww_call_count_not_started(service, taken->request.function);
 	ww_service_peer_end(service, peer, slot, WW_TIMED_OUT, message, 0);
 }

@@ -257,7 +257,8 @@ static PyObject *fail_stream_wait(struct core *core, const struct stream_wait_ca
 		return client_fail(core, status);
 	return error_raise_text(core, status,
 		call->is_late ? "the deadline of call %llu has passed, and the server has not "
-				"answered; the stream does not wait for it"
+				"answered, or calls before it in its lane go on; the stream does "
+				"not wait for it"
 			      : "call %llu has not come so far within the time limit; the stream "
 				"does not wait for it",
 		(unsigned long long)call->state->info.number);
