@@ -51,17 +51,14 @@ static uint32_t slot_before_first(const struct ww_service_lane *lane)
 }
 
 /*
- * Whether the lane's first call can be taken out of the queue here. If the lane is free, or its
- * first call waits, the call is judged anyway. Locked.
+ * Whether the lane's first call can be taken out of the queue here. If no call before it goes on,
+ * it is judged anyway. Locked.
  */
-static bool can_remove_first(const struct ww_service_peer *peer, uint32_t number)
+static bool can_remove_first(const struct ww_service_peer *peer, const struct ww_service_lane *lane)
 {
-	const struct ww_service_lane *lane = &peer->lanes[number];
-
 	if (lane->is_running)
 		return !peer->calls[lane->running].is_signalled;
-	return lane->working > 0 && !lane->timeline &&
-		!((peer->waiting | peer->waiting_after) >> number & 1);
+	return lane->working > 0 && !lane->timeline;
 }
 
 /* @before: slot of the call before it, which raises the timeline for both. Locked. */
@@ -70,13 +67,16 @@ static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t 
 {
 	struct ww_service_lane *lane = &peer->lanes[number];
 	struct ww_taken_call *taken = &peer->calls[slot];
+	uint64_t bit = UINT64_C(1) << number;
 
 	if (lane->first == slot) {
+		peer->waiting &= ~bit;
+		peer->waiting_after &= ~bit;
 		if (!lane->is_running) /* else it belongs to a call that is looked up */
 			ww_service_after_leave(lane);
 		lane->first = taken->next;
 		if (lane->first != WW_SERVICE_NO_SLOT)
-			peer->ready |= UINT64_C(1) << number;
+			peer->ready |= bit;
 	} else {
 		peer->calls[before].next = taken->next;
 	}
@@ -131,7 +131,7 @@ static void lane_look(struct ww_service *service, struct ww_service_peer *peer, 
 
 		next = peer->calls[slot].next;
 		if (now_ns >= deadline_ns &&
-			(slot != lane->first || can_remove_first(peer, number))) {
+			(slot != lane->first || can_remove_first(peer, lane))) {
 			remove_call(peer, number, before, slot);
 			end_late(service, peer, before, slot);
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service_stream.c - calls that only enqueue, behind a stream that stands still
+ * service_stream.c - calls behind a stream that stands still
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,6 +11,9 @@
 #define CALLS        600
 #define IN_STREAM    256 /* the library starts no more of them behind each other */
 #define TICKS_BEFORE (IN_STREAM - 1)
+
+#define SHORT_NS UINT64_C(20000000)
+#define LONG_NS  UINT64_C(60000000000) /* for what must come */
 
 static struct gate gate;
 static _Atomic uint32_t ticks;
@@ -111,5 +114,46 @@ CASE(service_stream_is_not_overfilled, SERVICES)
 	MUST_OK(ww_ticket_wait(last, FOREVER, NULL));
 	MUST_EQUAL(CALLS, ticks);
 	ww_ticket_unref(last);
+	stage_end(&stage);
+}
+
+static ww_ticket *submit_nop(struct stage *stage, const struct ww_submit_params *params)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0, params,
+		FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+/* The first of the late calls also waits for a timeline that the server has. */
+CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *working;
+	ww_ticket *late[2];
+
+	stage_begin(&stage, NULL);
+	offer(&stage, "gate", run_gate);
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	working = submit_nop(&stage, SUBMIT(.after = timeline, .after_value = 1));
+	MUST_OK(ww_ticket_wait(working, FOREVER, NULL));
+	ww_ticket_unref(working);
+	working = stage_submit(&stage, "gate", NULL, 0);
+	late[0] = submit_nop(&stage,
+		SUBMIT(.after = timeline, .after_value = 2, .deadline_ns = SHORT_NS));
+	late[1] = submit_nop(&stage, SUBMIT(.deadline_ns = SHORT_NS));
+	for (int i = 0; i < 2; i++) {
+		MUST_REFUSE(WW_TIMED_OUT, "while a stream ran work of calls before it in lane 0",
+			ww_ticket_wait(late[i], LONG_NS, NULL));
+		ww_ticket_unref(late[i]);
+	}
+	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(working, 0, NULL));
+	gate_open(&gate);
+	MUST_OK(ww_ticket_wait(working, FOREVER, NULL));
+	ww_ticket_unref(working);
+	ww_timeline_unref(timeline);
 	stage_end(&stage);
 }
