@@ -195,13 +195,15 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * first call that failed. While it waits for them, the call ends at its deadline, and within 0.1 s
  * after it was cancelled.
  *
- * A call whose deadline has passed ends with WW_TIMED_OUT as soon as a thread of the server looks,
- * also while a call before it in its lane runs, or waits. So the reply of a late call can come
- * before those of earlier calls. The values of the lane's timeline are reached in their order all
- * the same: the late call's value is reached when the calls before it have ended. In one case the
- * late call, too, ends only then: if the client has the lane's timeline, and the function of the
- * call before has returned while its work on a stream goes on. The deadline does not limit how long
- * the caller waits: all threads of the server may be busy.
+ * A call whose deadline has passed ends as soon as a thread of the server looks, also while a call
+ * before it in its lane runs, or waits. Its status is WW_CANCELLED if it was cancelled before that,
+ * else WW_ERR_DEPENDENCY_FAILED if a call that it depends on has failed, else WW_TIMED_OUT. So the
+ * reply of a late call can come before those of earlier calls. The values of the lane's timeline
+ * are reached in their order all the same: the late call's value is reached when the calls before
+ * it have ended. In one case the late call, too, ends only then, or up to 0.1 s later: if the
+ * client has the lane's timeline, and the function of the call before has returned while its work
+ * on a stream goes on. The deadline does not limit how long the caller waits: all threads of the
+ * server may be busy.
  *
  * If a call starts after a value of a timeline, it waits in its lane, and the lane's later calls
  * wait for it. Other lanes go on. No stream and no thread of the server waits, because the server

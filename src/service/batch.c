@@ -5,7 +5,6 @@
 #include "service/batch.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -80,21 +79,19 @@ bool ww_batch_add(struct ww_service *service, struct ww_call *call)
 /* A call that is not wanted any more ends. Return: whether it does. */
 static bool drop(struct ww_batch *batch, struct ww_call *call)
 {
-	bool is_late;
+	uint64_t failed_call;
 
 	if (!call->peer->is_refused && !ww_call_is_cancelled(call))
 		return false;
-	is_late = ww_clock_now_ns() >= call->request.deadline_ns;
 	ww_list_remove(&call->link);
 	batch->count--;
-	call->status = is_late ? WW_TIMED_OUT : WW_CANCELLED;
-	if (is_late)
+	call->status = ww_late_judge(call->peer, call->slot, call->message, &failed_call);
+	if (call->status == WW_OK) /* its client has ended */
+		call->status = WW_CANCELLED;
+	if (call->status == WW_TIMED_OUT)
 		ww_late_describe(call->service, &call->peer->calls[call->slot],
 			"while it waited for calls to run with; wait longer than batch_wait_ns",
 			call->message);
-	else
-		snprintf(call->message, sizeof(call->message),
-			"the call was cancelled before it was started");
 	ww_call_end(call, false);
 	return true;
 }

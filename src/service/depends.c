@@ -4,6 +4,9 @@
  */
 #include "service/depends.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/clock.h"
 
 #define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
@@ -131,6 +134,13 @@ void ww_depends_end(struct ww_service_peer *peer, const struct ww_taken_call *en
 		if (taken->is_used && !taken->failed && depends_on(&taken->request, call))
 			taken->failed = failed;
 	}
+}
+
+ww_status ww_depends_describe(uint64_t failed_call, char out_message[WW_ERROR_MESSAGE_BYTES])
+{
+	snprintf(out_message, WW_ERROR_MESSAGE_BYTES,
+		"call %" PRIu64 ", which this one depends on, has failed", failed_call);
+	return WW_ERR_DEPENDENCY_FAILED;
 }
 
 /* --- waiting --- */

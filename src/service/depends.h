@@ -35,6 +35,9 @@ void ww_depends_take(struct ww_service_peer *peer, struct ww_taken_call *taken);
 void ww_depends_end(struct ww_service_peer *peer, const struct ww_taken_call *taken,
 	uint64_t failed);
 
+/* What a call's client is told. Return: WW_ERR_DEPENDENCY_FAILED. */
+ww_status ww_depends_describe(uint64_t failed_call, char out_message[WW_ERROR_MESSAGE_BYTES]);
+
 /* The first call of a lane waits for another call. By the leader, locked. */
 void ww_depends_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane);
 

@@ -10,12 +10,39 @@
 #include "base/clock.h"
 #include "service/active.h"
 #include "service/after.h"
+#include "service/depends.h"
 #include "service/run.h"
 
 /* Between two looks at all lanes other work has so many times what the first one took. */
 #define PAUSE_FACTOR 8
 
 /* --- what the client is told --- */
+
+static ww_status end_with(char *out_message, ww_status status, const char *message)
+{
+	snprintf(out_message, WW_ERROR_MESSAGE_BYTES, "%s", message);
+	return status;
+}
+
+ww_status ww_late_judge(const struct ww_service_peer *peer, uint32_t slot,
+	char out_message[WW_ERROR_MESSAGE_BYTES], uint64_t *out_failed_call)
+{
+	const struct ww_taken_call *taken = &peer->calls[slot];
+	const struct ww_layout_service_request *request = &taken->request;
+
+	if (taken->is_late)
+		return end_with(out_message, WW_ERR_UNAVAILABLE,
+			"the service is draining: it takes no more calls");
+	if (ww_service_requests_is_cancelled(&peer->requests, slot, request->call))
+		return end_with(out_message, WW_CANCELLED,
+			"the call was cancelled before it was started");
+	if (request->deadline_ns == WW_NEVER || ww_clock_now_ns() < request->deadline_ns)
+		return WW_OK;
+	if (!taken->failed)
+		return WW_TIMED_OUT;
+	*out_failed_call = taken->failed;
+	return ww_depends_describe(taken->failed, out_message);
+}
 
 static const char *name_of(const struct ww_service *service, uint32_t function)
 {
@@ -112,10 +139,13 @@ static void end_late(struct ww_service *service, struct ww_service_peer *peer, u
 {
 	const struct ww_taken_call *taken = &peer->calls[slot];
 	char message[WW_ERROR_MESSAGE_BYTES];
+	uint64_t failed_call = 0;
+	ww_status status = ww_late_judge(peer, slot, message, &failed_call);
 
-	describe_queue(service, peer, before, taken, message);
+	if (status == WW_TIMED_OUT)
+		describe_queue(service, peer, before, taken, message);
 	ww_call_count_not_started(service, taken->request.function);
-	ww_service_peer_end(service, peer, slot, WW_TIMED_OUT, message, 0);
+	ww_service_peer_end(service, peer, slot, status, message, failed_call);
 }
 
 /* Locked. */

@@ -38,6 +38,15 @@ static inline uint64_t ww_late_look_ns(const struct ww_service *service)
 }
 
 /*
+ * How a queued call ends that is not started any more, whatever it waits for. If several reasons
+ * are there, the first one of this list counts. Locked, or the call was begun (batch.h).
+ * Return: WW_OK (it may be started); WW_ERR_UNAVAILABLE (it came after drain); WW_CANCELLED; if its
+ *         deadline has passed: WW_ERR_DEPENDENCY_FAILED; WW_TIMED_OUT (without a message).
+ */
+ww_status ww_late_judge(const struct ww_service_peer *peer, uint32_t slot,
+	char out_message[WW_ERROR_MESSAGE_BYTES], uint64_t *out_failed_call);
+
+/*
  * Why a late call was not started, as its client is told. @why: borrowed; what it waited for, and
  * what to do; NULL: for a thread of the server
  */

@@ -95,15 +95,6 @@ static enum verdict judge_function(const struct ww_service *service,
 	return END;
 }
 
-static enum verdict end_with_dependency(struct judgement *out, uint64_t failed_call)
-{
-	out->status = WW_ERR_DEPENDENCY_FAILED;
-	out->failed_call = failed_call;
-	snprintf(out->message, sizeof(out->message),
-		"call %" PRIu64 ", which this one depends on, has failed", failed_call);
-	return END;
-}
-
 static enum verdict judge_dependency(const struct ww_service_peer *peer,
 	const struct ww_taken_call *taken, struct judgement *out)
 {
@@ -114,8 +105,11 @@ static enum verdict judge_dependency(const struct ww_service_peer *peer,
 			return end_with(out, WW_ERR_PROTOCOL,
 				"a call depends on a later one, or one of long ago");
 	}
-	if (taken->failed)
-		return end_with_dependency(out, taken->failed);
+	if (taken->failed) {
+		out->status = ww_depends_describe(taken->failed, out->message);
+		out->failed_call = taken->failed;
+		return END;
+	}
 	return ww_depends_is_pending(peer, taken) ? WAIT_FOR_CALL : START;
 }
 
@@ -143,10 +137,9 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 	return status == WW_OK ? START : END;
 }
 
-/* One that is the first of its lane. */
-static enum verdict end_late(const struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_service_lane *lane, const struct ww_taken_call *taken,
-	struct judgement *out)
+/* Of a call that is the first of its lane. */
+static void describe_late(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_service_lane *lane, const struct ww_taken_call *taken, char *out_message)
 {
 	const struct ww_layout_service_request *request = &taken->request;
 	struct ww_signal_look look = {0};
@@ -162,9 +155,7 @@ static enum verdict end_late(const struct ww_service *service, const struct ww_s
 			"while it waited for value %" PRIu64 " of a timeline, which was at %" PRIu64
 			"; see what its signaller does, or wait longer",
 			request->after, look.reached);
-	ww_late_describe(service, taken, why[0] ? why : NULL, out->message);
-	out->status = WW_TIMED_OUT;
-	return END;
+	ww_late_describe(service, taken, why[0] ? why : NULL, out_message);
 }
 
 static enum verdict judge_request(const struct ww_service *service, struct ww_service_peer *peer,
@@ -175,13 +166,11 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 	enum verdict verdict;
 
 	memset(out, 0, offsetof(struct judgement, message));
-	if (taken->is_late)
-		return end_with(out, WW_ERR_UNAVAILABLE,
-			"the service is draining: it takes no more calls");
-	if (ww_service_requests_is_cancelled(&peer->requests, slot, request->call))
-		return end_with(out, WW_CANCELLED, "the call was cancelled before it was started");
-	if (request->deadline_ns != WW_NEVER && ww_clock_now_ns() >= request->deadline_ns)
-		return end_late(service, peer, lane, taken, out);
+	out->status = ww_late_judge(peer, slot, out->message, &out->failed_call);
+	if (out->status == WW_TIMED_OUT)
+		describe_late(service, peer, lane, taken, out->message);
+	if (out->status != WW_OK)
+		return END;
 	verdict = judge_function(service, peer, request, out);
 	if (verdict == START)
 		verdict = judge_dependency(peer, taken, out);

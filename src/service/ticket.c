@@ -256,12 +256,12 @@ ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *canc
 
 /* --- a stream that waits --- */
 
-/* Whether the ticket's call was late, and has ended before a call that is before it in its lane. */
+/* Whether the call was too late, and has ended before one that is before it in its lane. */
 static bool is_out_of_order(const ww_ticket *ticket)
 {
 	const struct ww_client *client = ticket->client;
 
-	if (!ticket->is_answered || ticket->status != WW_TIMED_OUT)
+	if (!ticket->is_answered || ticket->has_started || ticket->deadline_ns == WW_NEVER)
 		return false;
 	for (uint32_t i = 0; i < client->form.calls_max; i++) {
 		uint64_t call = client->slots[i].call;

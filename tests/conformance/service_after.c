@@ -281,6 +281,74 @@ CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
 	stage_end(&stage);
 }
 
+/* Nobody serves until the call is cancelled. */
+CASE(service_late_call_was_cancelled, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *first;
+	ww_ticket *late;
+
+	stage_open(&stage, NULL);
+	timeline = timeline_make();
+	first = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
+	late = submit_nop(stage.client, SUBMIT(.deadline_ns = SHORT_NS));
+	ww_ticket_cancel(late);
+	stage_start_thread(&stage);
+	must_end(late, WW_CANCELLED);
+	must_wait(&stage, first);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	must_end(first, WW_OK);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+static ww_ticket *fail_in_lane(struct stage *stage, uint32_t lane)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "fail"), &status, 1,
+		SUBMIT(.lane = lane), FOREVER, NULL, &ticket));
+	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(ticket, FOREVER, NULL));
+	return ticket;
+}
+
+/* A stream that waits for it waits for the calls before it. */
+CASE(service_late_call_depends_on_one_that_failed, SERVICES)
+{
+	ww_timeline *timeline;
+	ww_timeline *values;
+	struct stage stage;
+	ww_stream *stream;
+	ww_ticket *failed;
+	ww_ticket *first;
+	ww_ticket *late;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	stream = stream_make(scene.device);
+	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &values));
+	failed = fail_in_lane(&stage, 1);
+	first = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
+	late = submit_nop(stage.client,
+		SUBMIT(.depends_on = info_of(failed).number, .deadline_ns = SHORT_NS));
+	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(late, LONG_NS, NULL));
+	MUST_EQUAL(info_of(failed).number, info_of(late).failed_call);
+	must_wait(&stage, first);
+	MUST_STATUS(WW_NOT_READY, ww_ticket_stream_wait(late, stream, 0, 0, NULL));
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	must_end(first, WW_OK);
+	MUST_OK(ww_ticket_stream_wait(late, stream, 0, FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(stream, FOREVER, NULL));
+	ww_ticket_unref(late);
+	ww_ticket_unref(failed);
+	ww_stream_unref(stream);
+	ww_timeline_unref(values);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
 /* On a slow machine the server does not have the timeline in time: then the call gets more time. */
 CASE(service_late_call_names_its_value, SERVICES)
 {
