@@ -140,10 +140,10 @@ static ww_status try_attach(struct ww_consumer *consumer, uint64_t timeout_ns)
 	status = ww_join_name(&joining, consumer->channel.broker, reattach->name, &fresh);
 	status = ww_call_limit_end(&limit, status);
 	reattach->ask_ns = ww_clock_deadline_ns(ASK_AGAIN_NS);
-	if (is_absent(status)) {
-		ww_error_restore(&record);
+	if (is_absent(status))
 		status = WW_TIMED_OUT;
-	}
+	if (status == WW_TIMED_OUT)
+		ww_error_restore(&record);
 	if (status == WW_OK)
 		attach(consumer, fresh);
 	return status;

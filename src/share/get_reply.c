@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "wire/name.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -67,8 +68,9 @@ static ww_status record_timeout(const struct ww_get_reply *grant, ww_status stat
 		return status;
 	return ww_fail(WW_TIMED_OUT,
 		"'%.100s' was not there, or not ready, within %" PRIu64
-		" ms; `warpway ls` shows what the broker at %.80s has",
-		grant->name, grant->timeout_ns / NS_PER_MS, ww_broker_address(grant->broker));
+		" ms; `warpway ls%s` shows what the broker at %.80s has",
+		grant->name, grant->timeout_ns / NS_PER_MS,
+		ww_name_is_inside(grant->name) ? " --all" : "", ww_broker_address(grant->broker));
 }
 
 ww_status ww_get_reply_ask(struct ww_get_reply *grant)
@@ -92,7 +94,7 @@ void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *messa
 	const char *name, uint64_t timeout_ns)
 {
 	memcpy(message->name, name, strlen(name));
-	grant->name = name;
+	grant->name = message->name;
 	grant->timeout_ns = timeout_ns;
 	grant->request.waits = timeout_ns > 0;
 	if (timeout_ns > 0)

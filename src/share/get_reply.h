@@ -15,7 +15,7 @@ struct ww_get_reply {
 	struct ww_broker *broker;     /* borrowed */
 	struct ww_hold_ref *hold_ref; /* owned, until the thing has it */
 	uint16_t kind;                /* WW_OBJECT_..., that is asked for */
-	const char *name;             /* borrowed; NULL: it is not waited for by a name */
+	const char *name;             /* in the message; NULL: it is not asked for by a name */
 	uint64_t timeout_ns;          /* how long the name is waited for */
 	struct ww_wire_granted granted;
 	struct ww_object_description description; /* of a memory */
@@ -39,7 +39,7 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant);
 /*
  * What to ask for: a name.
  * @message:      the one that @grant was made with
- * @name:         borrowed until fini
+ * @name:         copied into the message
  * @timeout_ns:   how long to wait for the name, from now on; 0: not at all
  */
 void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *message,
