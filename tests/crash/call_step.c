@@ -122,7 +122,8 @@ static void call_all(struct caller *caller)
 
 static void call_must_be_right(const struct caller *caller, ww_memory *array, uint64_t at)
 {
-	uint8_t count = ((const uint8_t *)ww_memory_host_pointer(array))[at];
+	const uint8_t *counts = ww_memory_host_pointer(array);
+	uint8_t count = __atomic_load_n(&counts[at], __ATOMIC_RELAXED); /* a server may be here */
 
 	MUST(count <= 1);
 	if (caller->ends[at] == CALL_RUN)
