@@ -573,8 +573,7 @@ static PyMethodDef methods[] = {
 		"A descriptor for event loops: readable while `receive`, or `acquire` of a producer, can go\n"
 		"on without waiting, and when the Channel was closed. Only poll it.\n\n"
 		"It becomes unreadable by a call, so make calls with ``timeout=0`` until one raises Timeout.\n"
-		"Events do not make it readable, nor does a frame that a cancelled task has given back. The\n"
-		"Channel closes it.\n\n"
+		"Events do not make it readable. The Channel closes it.\n\n"
 		"Raises\n------\n"
 		"AccessDenied\n    This is an observer."},
 	{"token", KEYWORDS(channel_token), METH_VARARGS | METH_KEYWORDS,
