@@ -84,11 +84,15 @@ static void channel_shut(PyObject *self)
 	Py_CLEAR(handle_of(self)->kept);
 	if (!state || callback_is_stuck())
 		return;
+	channel_state_set_kept(state, 0);
 	channel_state_ref(state);
 	Py_BEGIN_ALLOW_THREADS
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS
 	handle_close(self, channel_class_of(self));
+	/* What another thread has left here meanwhile. */
+	channel_end_given(self, false);
+	Py_CLEAR(handle_of(self)->kept);
 	handle_return(channel_class_of(self), state);
 }
 

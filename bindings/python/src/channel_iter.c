@@ -121,7 +121,8 @@ static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cance
 	if (!frame)
 		return NULL;
 	channel_end_given(self, true); /* another thread iterates, too */
-	handle_of(self)->given = Py_NewRef(frame);
+	if (!handle_is_closed(self))
+		handle_of(self)->given = Py_NewRef(frame);
 	return frame;
 }
 

@@ -102,28 +102,36 @@ static bool can_leave_channel(const struct channel_state *state)
 	return is_closed(state) && state->given == 0;
 }
 
+/* Under the lock, which is released meanwhile. */
+static void state_drop_object(struct channel_state *state)
+{
+	ww_channel *channel = state->channel;
+	ww_work_queue *queue = state->queue;
+
+	state->channel = NULL;
+	state->queue = NULL;
+	pthread_mutex_unlock(&state->lock);
+	ww_channel_unref(channel);
+	ww_work_queue_unref(queue);
+	pthread_mutex_lock(&state->lock);
+}
+
+/* Who waits to close it returns when it has left. */
 static void state_leave(struct channel_state *state)
 {
-	ww_channel *channel = NULL;
-	ww_work_queue *queue = NULL;
-
 	if (is_inherited(state))
 		return;
 	pthread_mutex_lock(&state->lock);
 	state_give_back_ended(state);
-	if (can_leave_channel(state)) {
-		channel = state->channel;
-		queue = state->queue;
-		state->channel = NULL;
-		state->queue = NULL;
+	while (has_object(state) && can_leave_channel(state)) {
+		state_drop_object(state);
+		state_give_back_ended(state);
 	}
 	if (is_closed(state) || has_kept(state))
 		tell_event_loops(state);
 	state->is_used = false;
 	pthread_cond_broadcast(&state->is_free);
 	pthread_mutex_unlock(&state->lock);
-	ww_channel_unref(channel);
-	ww_work_queue_unref(queue);
 }
 
 /* --- the calls of a channel --- */
@@ -663,13 +671,11 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
  * released when the GPU has done its work: the frame is held until then. Return: whether to try
  * again.
  */
-static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns,
-	const ww_cancel *cancel)
+static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS ||
-		(cancel && ww_cancel_is_set(cancel)))
+	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS)
 		return false;
 	nanosleep(&nap, NULL);
 	ww_memory_retire(NULL);
@@ -679,13 +685,17 @@ static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uin
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
+	bool is_retiring;
 	ww_status status;
 
 	do {
 		status = channel_state_run(hold->state, hold_fill, hold,
 			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
 		spent_ns = wait_now_ns() - begin_ns;
-	} while (may_be_retiring(hold, status, spent_ns, cancel) && spent_ns < timeout_ns);
+		is_retiring = may_be_retiring(hold, status, spent_ns);
+		if (is_retiring && cancel && ww_cancel_is_set(cancel))
+			return WW_CANCELLED;
+	} while (is_retiring && spent_ns < timeout_ns);
 	return status;
 }
 

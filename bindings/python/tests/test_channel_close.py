@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import warpway
 from children import LIMIT_S
 from test_channel import SHAPE, Pair, pair  # noqa: F401  # pylint: disable=unused-import
+from waits import in_thread
 
 
 def test_metadata_set_while_it_is_read(device):
@@ -110,3 +112,15 @@ def test_consumer_of_a_work_queue_leaves_when_its_last_frame_ends(device):
         assert queue.consumers == 1
         frame.acknowledge()
         assert queue.consumers == 0
+
+
+def test_name_is_free_after_close_beside_a_thread(device):
+    """Also if the thread that waits is the one that leaves the channel."""
+    name = f"test/close-{os.getpid()}"
+    for _ in range(10):
+        channel = warpway.Channel(name, SHAPE, "float32", device=device, kind="host")
+        waiting = in_thread(channel.wait_consumers, 1, timeout=LIMIT_S)
+        time.sleep(0.01)  # so that it waits already, mostly
+        channel.close()
+        with pytest.raises(ValueError, match="closed"):
+            waiting()

@@ -19,7 +19,7 @@ from warpway._core import Error
 _FIRST_PAUSE_S = 0.005
 _LONGEST_PAUSE_S = 0.25
 _STEP_S = 0.01  # of a pause: within it the thread notices that Python ends
-_END_S = 0.5  # the longest that the end of Python waits for the thread, which may be asking a broker
+_END_S = 5.0  # the longest that the end of Python waits for the thread, which may be asking a broker that hangs
 
 # Released in any thread, also by the garbage collector: so nothing here waits for a lock.
 _lent = []
