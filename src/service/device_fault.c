@@ -30,7 +30,7 @@ void ww_service_device_look(struct ww_service *service, uint64_t now_ns)
 	ww_error_restore(&record);
 }
 
-ww_status ww_service_device_fail(const char *why)
+static ww_status fail_unusable(const char *why)
 {
 	return ww_fail(WW_ERR_DEVICE,
 		"the work of a call has made the device unusable for this process: %s; end the "
@@ -38,7 +38,21 @@ ww_status ww_service_device_fail(const char *why)
 		why);
 }
 
+ww_status ww_service_device_explain(const struct ww_service *service, ww_status status)
+{
+	const struct ww_backend *backend = service->device->backend;
+	struct ww_error record;
+
+	if (status != WW_ERR_DEVICE || !backend->check_fault)
+		return status;
+	ww_error_save(&record);
+	if (backend->check_fault(service->device) == WW_ERR_DEVICE)
+		return fail_unusable(record.message);
+	ww_error_restore(&record);
+	return status;
+}
+
 ww_status ww_service_device_check(const struct ww_service *service)
 {
-	return service->is_faulty ? ww_service_device_fail(service->fault) : WW_OK;
+	return service->is_faulty ? fail_unusable(service->fault) : WW_OK;
 }

@@ -16,10 +16,13 @@
 /* Asks the driver, if it is time to. By the leader, or when no thread serves; not locked. */
 void ww_service_device_look(struct ww_service *service, uint64_t now_ns);
 
-/* Return: WW_ERR_DEVICE, with a record that gives the driver's message as the reason. */
-ww_status ww_service_device_fail(const char *why);
+/*
+ * Asks the driver whether a fault is the reason of a failure. Then the record says so, and gives
+ * the former message as the reason. Return: @status.
+ */
+ww_status ww_service_device_explain(const struct ww_service *service, ww_status status);
 
-/* Return: WW_OK; as ww_service_device_fail() (a fault was found). */
+/* Return: WW_OK; WW_ERR_DEVICE (a fault was found; the message is the driver's). */
 ww_status ww_service_device_check(const struct ww_service *service);
 
 #endif

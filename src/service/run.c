@@ -225,11 +225,7 @@ static void finish(struct ww_call *const *calls, uint32_t count)
 		ww_service_note_change(service);
 		return;
 	}
-	if (status == WW_ERR_DEVICE) { /* a kernel has faulted since it was enqueued */
-		const struct ww_error record = *ww_error_last();
-
-		status = ww_service_device_fail(record.message);
-	}
+	status = ww_service_device_explain(service, status);
 	for (uint32_t i = 0; status < 0 && i < count; i++)
 		note_failure(calls[i], status);
 	if (status < 0)

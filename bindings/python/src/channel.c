@@ -76,12 +76,17 @@ void channel_end_given(PyObject *self, bool is_done)
 	Py_XDECREF(given);
 }
 
+static void end_frames(PyObject *self)
+{
+	channel_end_given(self, false);
+	Py_CLEAR(handle_of(self)->kept);
+}
+
 static void channel_shut(PyObject *self)
 {
 	struct channel_state *state = handle_of(self)->base.object;
 
-	channel_end_given(self, false);
-	Py_CLEAR(handle_of(self)->kept);
+	end_frames(self);
 	if (!state || callback_is_stuck())
 		return;
 	channel_state_set_kept(state, 0);
@@ -90,9 +95,7 @@ static void channel_shut(PyObject *self)
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS
 	handle_close(self, channel_class_of(self));
-	/* What another thread has left here meanwhile. */
-	channel_end_given(self, false);
-	Py_CLEAR(handle_of(self)->kept);
+	end_frames(self); /* another thread may have received some, or put them back, meanwhile */
 	handle_return(channel_class_of(self), state);
 }
 

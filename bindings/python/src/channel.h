@@ -127,7 +127,7 @@ void channel_state_close(struct channel_state *state);
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct frame_hold **out_hold);
 
-/* Under the GIL: so many frames were put back. Whoever waits gets them first. */
+/* Under the GIL: so many frames were put back. Calls that receive get these first. */
 void channel_state_set_kept(struct channel_state *state, Py_ssize_t count);
 
 /* As ww_channel_info_get(); CHANNEL_CLOSED. */

@@ -116,7 +116,7 @@ static void state_drop_object(struct channel_state *state)
 	pthread_mutex_lock(&state->lock);
 }
 
-/* Who waits to close it returns when it has left. */
+/* A thread in channel_state_close() waits until this one has left the channel. */
 static void state_leave(struct channel_state *state)
 {
 	if (is_inherited(state))
