@@ -448,7 +448,7 @@ CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
 	ww_channel *producer;
 	ww_channel *consumer;
 	ww_stream *writes;
-	struct gate gate;
+	static struct gate gate;
 	uint32_t value;
 
 	scene_begin();
@@ -490,7 +490,7 @@ CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
 	ww_channel *producer;
 	ww_channel *consumer;
 	ww_stream *reads;
-	struct gate gate;
+	static struct gate gate;
 	uint64_t copy = 0;
 	ww_memory *to;
 
@@ -581,7 +581,7 @@ CASE(channel_stream_orders, CHANNEL_STREAMS)
 	ww_channel *consumer;
 	ww_stream *writes;
 	ww_stream *reads;
-	struct gate gate;
+	static struct gate gate;
 	uint32_t copy = 0;
 	ww_memory *to;
 
@@ -620,7 +620,7 @@ CASE(channel_release_orders, CHANNEL_STREAMS)
 	ww_channel *consumer;
 	ww_stream *writes;
 	ww_stream *reads;
-	struct gate gate;
+	static struct gate gate;
 	uint64_t copy = 0;
 	ww_memory *to;
 
@@ -652,41 +652,64 @@ CASE(channel_release_orders, CHANNEL_STREAMS)
 	channel_end(producer, consumer);
 }
 
+/* What a case with several consumers that read by streams has. */
+struct readers {
+	ww_channel *consumers[3];
+	ww_stream *streams[3];
+	struct gate gates[3];
+};
+
+/*
+ * Each consumer releases the frame behind a gate, the one with the number @last as the last. Gates
+ * open in the order in which they were closed, since the driver may run the functions of all
+ * streams one after the other.
+ */
+static void releases_must_order(struct readers *readers, ww_channel *producer, ww_stream *writes,
+	int last)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got;
+	int which;
+
+	frame_send(producer, 8);
+	for (int i = 1; i <= 3; i++) {
+		which = (last + i) % 3;
+		got = frame_receive(readers->consumers[which]);
+		gate_close(&readers->gates[which], readers->streams[which]);
+		MUST_OK(ww_channel_release(readers->consumers[which], &got,
+			readers->streams[which]));
+	}
+	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
+	for (int i = 1; i <= 3; i++) {
+		which = (last + i) % 3;
+		MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
+		gate_open(&readers->gates[which]);
+		MUST_OK(ww_stream_synchronize(readers->streams[which], FOREVER, NULL));
+	}
+	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
+	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+}
+
 /* The producer's stream writes a slot when the streams of all consumers have read it. */
 CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
 {
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *consumers[3];
-	ww_stream *reads[3];
-	struct gate gates[3];
-	struct ww_frame got;
+	static struct readers readers;
 	ww_channel *producer;
 	ww_stream *writes;
 
 	scene_begin();
 	writes = stream_make(scene.device);
 	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
-	for (int i = 0; i < 3; i++)
-		consumers[i] = channel_get(0);
-	frame_send(producer, 8);
 	for (int i = 0; i < 3; i++) {
-		reads[i] = stream_make(scene.device);
-		got = frame_receive(consumers[i]);
-		gate_close(&gates[i], reads[i]);
-		MUST_OK(ww_channel_release(consumers[i], &got, reads[i]));
+		readers.consumers[i] = channel_get(0);
+		readers.streams[i] = stream_make(scene.device);
 	}
-	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
-	for (int i = 2; i >= 0; i--) {
-		MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
-		gate_open(&gates[i]);
-		MUST_OK(ww_stream_synchronize(reads[i], FOREVER, NULL));
-	}
-	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
-	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+	for (int last = 0; last < 3; last++)
+		releases_must_order(&readers, producer, writes, last);
 	ww_stream_unref(writes);
 	for (int i = 0; i < 3; i++) {
-		ww_stream_unref(reads[i]);
-		ww_channel_unref(consumers[i]);
+		ww_stream_unref(readers.streams[i]);
+		ww_channel_unref(readers.consumers[i]);
 	}
 	channel_end(producer, NULL);
 }
@@ -698,7 +721,7 @@ CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 	ww_channel *producer;
 	ww_channel *consumer;
 	ww_stream *reads;
-	struct gate gate;
+	static struct gate gate;
 
 	scene_begin();
 	reads = stream_make(scene.device);

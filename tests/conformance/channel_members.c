@@ -743,7 +743,7 @@ CASE(channel_acquire_tries_all, CHANNEL_STREAMS)
 	ww_channel *producer = make(CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1));
 	ww_stream *stream = stream_make(scene.device);
 	struct ww_frame frames[2];
-	struct gate gate;
+	static struct gate gate;
 
 	while (info_of(producer).held < 2)
 		MUST_OK(acquire(producer, 0, &frames[info_of(producer).held]));
