@@ -30,6 +30,8 @@ static const struct bench_case cases[] = {
 		ROUNDS(CHANNEL_ROUNDS_CPU)},
 	{.rows = {{"one_way.stream", "us", BENCH_GOAL_ONE_WAY_STREAM, RAW_FLOOR}},
 		ROUNDS(CHANNEL_ROUNDS_STREAM)},
+	{.rows = {{"cycle.stream", "us", BENCH_GOAL_NONE, RAW_FLOOR}},
+		ROUNDS(CHANNEL_ROUNDS_CYCLE)},
 	{.rows = {{"cpu_time.64MiB", "ns", BENCH_GOAL_SIZE, RAW_FLOOR}}, RAW_TURNS(channel_size)},
 	{.rows = {{"slow.drop_oldest", "ns", BENCH_GOAL_SLOW, RAW_FLOOR}}, SLOW(0)},
 	{.rows = {{"slow.latest", "ns", BENCH_GOAL_SLOW, RAW_FLOOR}}, SLOW(1)},

@@ -62,10 +62,12 @@ int channel_role_turner(struct bench *bench, const char *word);
 
 enum channel_rounds_kind {
 	CHANNEL_ROUNDS_CPU,
-	CHANNEL_ROUNDS_STREAM
+	CHANNEL_ROUNDS_STREAM,
+	CHANNEL_ROUNDS_CYCLE,
+	CHANNEL_ROUNDS_KINDS
 };
 
-extern const enum channel_rounds_kind channel_rounds_kinds[2];
+extern const enum channel_rounds_kind channel_rounds_kinds[CHANNEL_ROUNDS_KINDS];
 
 /* What calls cost in one process (channel_calls.c). */
 int channel_size_turn(struct bench *bench, uint64_t out_ns[]);

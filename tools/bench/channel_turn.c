@@ -3,10 +3,17 @@
  * channel_turn.c - a frame goes to another process, and one comes back
  *
  * Each of two processes is the producer of one channel and the consumer of the other one. A round
- * is a frame each way, so one way is half of it. By the CPU, heads are written and checked; by
- * streams, the CPUs enqueue a batch of rounds as fast as they can, and the streams take turns by
- * themselves. The floor is two words: in shared memory that both look at all the time, and by bare
- * stores and waits of streams.
+ * is a frame each way, so one way is half of it. There are three kinds of rounds:
+ *
+ *   - By the CPU: heads are written and checked. A process answers a frame before it releases it.
+ *   - By streams, from publish to receive: the CPUs enqueue a batch of rounds as fast as they can,
+ *     and the streams take turns by themselves. The slots are acquired before the batch and
+ *     released after it.
+ *   - By streams, a cycle: as above, and each frame is released and the next slot acquired within
+ *     its round, so that the streams also do that work.
+ *
+ * The floor is two words: in shared memory that both look at all the time, and by bare stores and
+ * waits of streams.
  */
 #include "bench/channel.h"
 
@@ -17,10 +24,10 @@
 
 #define ROUNDS     1000 /* of a batch */
 #define QUICK_PART 10
-#define SLOTS      64
+#define SLOTS      64 /* and the rounds of a batch that holds all its frames */
 
-const enum channel_rounds_kind channel_rounds_kinds[2] = {CHANNEL_ROUNDS_CPU,
-	CHANNEL_ROUNDS_STREAM};
+const enum channel_rounds_kind channel_rounds_kinds[CHANNEL_ROUNDS_KINDS] = {CHANNEL_ROUNDS_CPU,
+	CHANNEL_ROUNDS_STREAM, CHANNEL_ROUNDS_CYCLE};
 
 /* Words of the board, one for each of the two. */
 struct turn_board {
@@ -31,10 +38,13 @@ struct turn_board {
 struct turner {
 	unsigned int index; /* 0: the bench's own */
 	int socket;         /* of the other one */
-	ww_channel *out[2]; /* by kind; of the second there is one */
-	ww_channel *in[2];
+	ww_channel *out[CHANNEL_ROUNDS_KINDS];
+	ww_channel *in[CHANNEL_ROUNDS_KINDS];
+	struct ww_frame acquired[SLOTS]; /* the last one is published next */
+	struct ww_frame received[SLOTS]; /* not released yet */
+	unsigned int acquired_count;
+	unsigned int received_count;
 	struct sync_side side; /* for the floor of streams */
-	uint64_t value;        /* of the last round */
 };
 
 static struct turner own = {.side = SYNC_SIDE_NONE};
@@ -42,96 +52,106 @@ static struct child partner = CHILD_NONE;
 
 /* --- steps --- */
 
-typedef int step(struct bench *bench, struct turner *turner, uint64_t value);
+/* Takes a frame, and then sends one. @taken, @sent: their numbers, which are values; 0: none */
+typedef int step(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t taken, uint64_t sent);
 
-static int cpu_send(struct bench *bench, struct turner *turner, uint64_t value)
+/* Whose order the frames of a kind keep; NULL: the CPU's. */
+static ww_stream *stream_of(const struct bench *bench, enum channel_rounds_kind kind)
 {
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *out = turner->out[CHANNEL_ROUNDS_CPU];
+	return kind == CHANNEL_ROUNDS_CPU ? NULL : bench->stream;
+}
 
-	(void)bench;
-	if (bench_expect(ww_channel_acquire(out, NULL, BENCH_ANSWER_NS, NULL, &frame),
+static int slot_acquire(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind)
+{
+	struct ww_frame *frame = &turner->acquired[turner->acquired_count];
+
+	*frame = WW_INIT(struct ww_frame);
+	if (bench_expect(ww_channel_acquire(turner->out[kind], stream_of(bench, kind),
+				 BENCH_ANSWER_NS, NULL, frame),
 		    "cannot acquire a slot"))
 		return -1;
-	channel_head_make(frame.host_pointer, value);
-	return bench_expect(ww_channel_publish(out, &frame, NULL), "cannot publish a frame");
-}
-
-static int cpu_take(struct bench *bench, struct turner *turner, uint64_t value)
-{
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *in = turner->in[CHANNEL_ROUNDS_CPU];
-
-	(void)bench;
-	if (bench_expect(ww_channel_receive(in, NULL, BENCH_ANSWER_NS, NULL, &frame),
-		    "cannot receive a frame"))
-		return -1;
-	if (!channel_head_is(frame.host_pointer, value))
-		return complain("a frame is not what was sent");
-	return bench_expect(ww_channel_release(in, &frame, NULL), "cannot release a frame");
-}
-
-static int word_send(struct bench *bench, struct turner *turner, uint64_t value)
-{
-	mailbox_store(&((struct turn_board *)bench->board)->words[turner->index], value);
+	turner->acquired_count++;
 	return 0;
 }
 
-static int word_take(struct bench *bench, struct turner *turner, uint64_t value)
+static int frame_publish(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t value)
 {
-	const struct turn_board *board = bench->board;
+	struct ww_frame *frame = &turner->acquired[--turner->acquired_count];
 
-	return mailbox_await(&board->words[!turner->index], value, turner->socket);
-}
-
-static int stream_send(struct bench *bench, struct turner *turner, uint64_t value)
-{
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *out = turner->out[CHANNEL_ROUNDS_STREAM];
-
-	(void)value;
-	if (bench_expect(ww_channel_acquire(out, bench->stream, BENCH_ANSWER_NS, NULL, &frame),
-		    "cannot acquire a slot"))
-		return -1;
-	return bench_expect(ww_channel_publish(out, &frame, bench->stream),
+	if (kind == CHANNEL_ROUNDS_CPU)
+		channel_head_make(frame->host_pointer, value);
+	return bench_expect(ww_channel_publish(turner->out[kind], frame, stream_of(bench, kind)),
 		"cannot publish a frame");
 }
 
-static int stream_take(struct bench *bench, struct turner *turner, uint64_t value)
+static int frame_receive(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t value)
 {
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *in = turner->in[CHANNEL_ROUNDS_STREAM];
+	struct ww_frame *frame = &turner->received[turner->received_count];
 
-	if (bench_expect(ww_channel_receive(in, bench->stream, BENCH_ANSWER_NS, NULL, &frame),
+	*frame = WW_INIT(struct ww_frame);
+	if (bench_expect(ww_channel_receive(turner->in[kind], stream_of(bench, kind),
+				 BENCH_ANSWER_NS, NULL, frame),
 		    "cannot receive a frame"))
 		return -1;
-	if (frame.number != value)
-		return complain("a frame is not the next one");
-	return bench_expect(ww_channel_release(in, &frame, bench->stream),
+	turner->received_count++;
+	if (kind == CHANNEL_ROUNDS_CPU ? !channel_head_is(frame->host_pointer, value)
+				       : frame->number != value)
+		return complain("a frame is not what was sent");
+	return 0;
+}
+
+static int frame_release(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind)
+{
+	return bench_expect(ww_channel_release(turner->in[kind],
+				    &turner->received[--turner->received_count],
+				    stream_of(bench, kind)),
 		"cannot release a frame");
 }
 
-static int raw_stream_send(struct bench *bench, struct turner *turner, uint64_t value)
+static int channel_step(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t taken, uint64_t sent)
 {
-	struct sync_side *side = &turner->side;
-
-	return bench->raw->ops->stream_write(bench->raw, side->raw_stream, &side->own_page,
-		RAW_WORD_STREAM, value);
+	if ((taken && frame_receive(bench, turner, kind, taken)) ||
+		(sent && frame_publish(bench, turner, kind, sent)))
+		return -1;
+	if (kind == CHANNEL_ROUNDS_STREAM)
+		return 0;
+	if (taken && frame_release(bench, turner, kind))
+		return -1;
+	return sent ? slot_acquire(bench, turner, kind) : 0;
 }
 
-static int raw_stream_take(struct bench *bench, struct turner *turner, uint64_t value)
+static int word_step(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t taken, uint64_t sent)
 {
-	struct sync_side *side = &turner->side;
+	struct turn_board *board = bench->board;
 
-	return bench->raw->ops->stream_wait(bench->raw, side->raw_stream, &side->peers_page,
-		RAW_WORD_STREAM, value);
+	(void)kind;
+	if (taken && mailbox_await(&board->words[!turner->index], taken, turner->socket))
+		return -1;
+	if (sent)
+		mailbox_store(&board->words[turner->index], sent);
+	return 0;
 }
 
-/* By kind and way: to send, and to take. */
-static step *const steps[2][2][2] = {
-	[CHANNEL_ROUNDS_CPU] = {{cpu_send, cpu_take}, {word_send, word_take}},
-	[CHANNEL_ROUNDS_STREAM] = {{stream_send, stream_take}, {raw_stream_send, raw_stream_take}},
-};
+static int raw_stream_step(struct bench *bench, struct turner *turner,
+	enum channel_rounds_kind kind, uint64_t taken, uint64_t sent)
+{
+	struct sync_side *side = &turner->side;
+	const struct raw_ops *ops = bench->raw->ops;
+
+	(void)kind;
+	if (taken &&
+		ops->stream_wait(bench->raw, side->raw_stream, &side->peers_page, RAW_WORD_STREAM,
+			taken))
+		return -1;
+	return sent ? ops->stream_write(bench->raw, side->raw_stream, &side->own_page,
+			      RAW_WORD_STREAM, sent)
+		    : 0;
+}
 
 /* --- rounds --- */
 
@@ -142,26 +162,65 @@ static int settle(struct bench *bench, struct turner *turner)
 	return bench_stream_finish(bench->stream);
 }
 
+/* Before the time counts: the slots of the batch, or of its first round. */
+static int batch_begin(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
+	uint64_t count)
+{
+	if (bench->way == BENCH_RAW)
+		return 0;
+	for (uint64_t i = 0; i < (kind == CHANNEL_ROUNDS_STREAM ? count : 1); i++) {
+		if (slot_acquire(bench, turner, kind))
+			return -1;
+	}
+	return kind == CHANNEL_ROUNDS_CPU ? 0 : bench_stream_finish(bench->stream);
+}
+
+/* Afterwards: what the process still has. */
+static int batch_end(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind)
+{
+	while (turner->received_count > 0) {
+		if (frame_release(bench, turner, kind))
+			return -1;
+	}
+	while (turner->acquired_count > 0) {
+		struct ww_frame *frame = &turner->acquired[--turner->acquired_count];
+
+		if (bench_expect(ww_channel_discard(turner->out[kind], frame,
+					 stream_of(bench, kind)),
+			    "cannot discard a slot"))
+			return -1;
+	}
+	return kind == CHANNEL_ROUNDS_CPU ? 0 : bench_stream_finish(bench->stream);
+}
+
 /* One process's part of a batch. Values go on from way to way, but a channel counts its own. */
 static int batch_run(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
 	uint64_t first, uint64_t count)
 {
-	step *const *both = steps[kind][bench->way];
+	bool is_cpu = kind == CHANNEL_ROUNDS_CPU;
+	step *const run = bench->way != BENCH_RAW ? channel_step
+		: is_cpu                          ? word_step
+						  : raw_stream_step;
+	bool is_first = turner->index == 0; /* sends the first frame, and takes the last one */
 
 	for (uint64_t value = first; value < first + count; value++) {
-		if (both[turner->index](bench, turner, value) ||
-			both[!turner->index](bench, turner, value))
+		uint64_t taken = !is_first ? value : value == first ? 0 : value - 1;
+
+		if (run(bench, turner, kind, taken, value))
 			return -1;
 	}
-	return kind == CHANNEL_ROUNDS_STREAM ? settle(bench, turner) : 0;
+	if (is_first && run(bench, turner, kind, first + count - 1, 0))
+		return -1;
+	return is_cpu ? 0 : settle(bench, turner);
 }
 
-static uint64_t values[2][2]; /* by kind and way: of the last round */
+static uint64_t values[CHANNEL_ROUNDS_KINDS][2]; /* by kind and way: of the last round */
 
 int channel_rounds(struct bench *bench, uint64_t out_ns[])
 {
 	const enum channel_rounds_kind kind = *(const enum channel_rounds_kind *)bench->context;
-	uint64_t count = bench->quick ? ROUNDS / QUICK_PART : ROUNDS;
+	uint64_t most = bench->quick ? ROUNDS / QUICK_PART : ROUNDS;
+	uint64_t count = kind == CHANNEL_ROUNDS_STREAM ? SLOTS : most;
 	uint64_t *value = &values[kind][bench->way];
 	struct link_message message = {
 		.kind = LINK_GO,
@@ -170,23 +229,28 @@ int channel_rounds(struct bench *bench, uint64_t out_ns[])
 	uint64_t at;
 	int result;
 
-	if (child_send(&partner, &message, -1) ||
+	if (child_send(&partner, &message, -1) || batch_begin(bench, &own, kind, count) ||
 		child_receive(&partner, LINK_READY, &message, NULL))
 		return -1;
-	if (bench->way == BENCH_RAW && kind == CHANNEL_ROUNDS_STREAM)
+	if (bench->way == BENCH_RAW && kind != CHANNEL_ROUNDS_CPU)
 		sync_guard_begin();
 	at = link_now_ns();
 	result = batch_run(bench, &own, kind, *value + 1, count);
 	out_ns[0] = bench_lap(&at) / count / 2;
 	sync_guard_end();
 	*value += count;
-	return result || child_receive(&partner, LINK_DONE, &message, NULL) ? -1 : 0;
+	if (result || child_receive(&partner, LINK_DONE, &message, NULL))
+		return -1;
+	return batch_end(bench, &own, kind);
 }
 
 /* --- the two processes --- */
 
-static const char *const names[2][2] = {{"turn/cpu/0", "turn/cpu/1"},
-	{"turn/stream/0", "turn/stream/1"}};
+static const char *const names[CHANNEL_ROUNDS_KINDS][2] = {
+	{"turn/cpu/0", "turn/cpu/1"},
+	{"turn/stream/0", "turn/stream/1"},
+	{"turn/cycle/0", "turn/cycle/1"},
+};
 
 static int make_channels(struct bench *bench, struct turner *turner)
 {
@@ -195,20 +259,20 @@ static int make_channels(struct bench *bench, struct turner *turner)
 		.slot_bytes = CHANNEL_HEAD * sizeof(uint64_t),
 		.slots = SLOTS,
 		.consumers_max = 1,
-		.kind = channel_cpu_kind(bench),
 	};
 
-	if (channel_create(bench, names[CHANNEL_ROUNDS_CPU][turner->index], &params,
-		    &turner->out[CHANNEL_ROUNDS_CPU]))
-		return -1;
-	params.kind = 0;
-	return channel_create(bench, names[CHANNEL_ROUNDS_STREAM][turner->index], &params,
-		&turner->out[CHANNEL_ROUNDS_STREAM]);
+	for (int kind = 0; kind < CHANNEL_ROUNDS_KINDS; kind++) {
+		params.kind = kind == CHANNEL_ROUNDS_CPU ? channel_cpu_kind(bench) : 0;
+		params.held_max = kind == CHANNEL_ROUNDS_STREAM ? SLOTS : 1;
+		if (channel_create(bench, names[kind][turner->index], &params, &turner->out[kind]))
+			return -1;
+	}
+	return 0;
 }
 
 static int join_channels(struct bench *bench, struct turner *turner)
 {
-	for (int kind = 0; kind < 2; kind++) {
+	for (int kind = 0; kind < CHANNEL_ROUNDS_KINDS; kind++) {
 		if (channel_get(bench, names[kind][!turner->index], &turner->in[kind]))
 			return -1;
 	}
@@ -228,7 +292,7 @@ static int turner_open(struct bench *bench, struct turner *turner)
 
 static void turner_close(struct bench *bench, struct turner *turner)
 {
-	for (int kind = 0; kind < 2; kind++) {
+	for (int kind = 0; kind < CHANNEL_ROUNDS_KINDS; kind++) {
 		ww_channel_unref(turner->in[kind]);
 		ww_channel_unref(turner->out[kind]);
 	}
@@ -275,18 +339,19 @@ int channel_turn_close(struct bench *bench)
 static int answer_batch(struct bench *bench, struct turner *turner)
 {
 	struct link_message message;
+	enum channel_rounds_kind kind;
 
 	if (parent_receive(LINK_GO, &message, NULL))
 		return -1;
-	if (message.numbers[0] > CHANNEL_ROUNDS_STREAM || message.numbers[1] > BENCH_RAW)
+	if (message.numbers[0] >= CHANNEL_ROUNDS_KINDS || message.numbers[1] > BENCH_RAW)
 		return complain("there is no such kind of rounds");
+	kind = (enum channel_rounds_kind)message.numbers[0];
 	bench->way = (unsigned int)message.numbers[1];
-	if (bench_child_ready() ||
-		batch_run(bench, turner, (enum channel_rounds_kind)message.numbers[0],
-			message.numbers[2], message.numbers[3]))
+	if (batch_begin(bench, turner, kind, message.numbers[3]) || bench_child_ready() ||
+		batch_run(bench, turner, kind, message.numbers[2], message.numbers[3]))
 		return -1;
 	message = (struct link_message){.kind = LINK_DONE};
-	return parent_send(&message, -1);
+	return parent_send(&message, -1) || batch_end(bench, turner, kind) ? -1 : 0;
 }
 
 static int answer_all(struct bench *bench, struct turner *turner)

@@ -254,7 +254,7 @@ def bench_measures_channels():
     result = run("bench", "channel", "--device", DEVICE, "--json", "--quick", "--iterations", "5")
     expect(result.returncode == 0, str(result))
     entries = {name: entry for name, entry in rows(result, "channel").items() if ".zmq" not in name}
-    names = ["one_way.cpu", "one_way.stream", "cpu_time.64MiB", "slow.drop_oldest", "slow.latest"]
+    names = ["one_way.cpu", "one_way.stream", "cycle.stream", "cpu_time.64MiB", "slow.drop_oldest", "slow.latest"]
     for size in ("64B", "1MiB"):
         names += [f"rate.{size}.{way}" for way in ("x1", "x1.work_queue", "x1.socket", "x1.pipe", "x2")]
         names += [f"latency.{size}.{way}"
