@@ -272,10 +272,15 @@ static int end_move(struct direction *direction)
 	return error;
 }
 
-static int move_all(struct ww_mpi_buffer *buffer, struct direction *direction)
+static void move_pieces(struct ww_mpi_buffer *buffer, struct direction *direction)
 {
 	for (size_t i = 0; i < buffer->piece_count; i++)
 		move_piece(buffer, direction, &pieces_of(buffer)[i]);
+}
+
+static int move_all(struct ww_mpi_buffer *buffer, struct direction *direction)
+{
+	move_pieces(buffer, direction);
 	return end_move(direction);
 }
 
@@ -335,14 +340,25 @@ int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most)
 	return buffer->block ? move_all(buffer, &direction) : 0;
 }
 
-int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,
-	const struct ww_mpi_memory *memory)
+void ww_mpi_buffer_pack_begin(struct ww_mpi_buffer *buffer, void *message,
+	const struct ww_mpi_memory *memory, struct ww_mpi_copies *out_copies)
 {
 	struct direction direction = {.way = WAY_PACK, .left = WW_MPI_ALL};
 
 	direction.message = message;
 	direction.message_memory = memory;
-	return move_all(buffer, &direction);
+	move_pieces(buffer, &direction);
+	ww_mpi_copies_begin(&direction.copies);
+	*out_copies = direction.copies;
+}
+
+int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,
+	const struct ww_mpi_memory *memory)
+{
+	struct ww_mpi_copies copies;
+
+	ww_mpi_buffer_pack_begin(buffer, message, memory, &copies);
+	return ww_mpi_copies_end(&copies);
 }
 
 int ww_mpi_buffer_put(struct ww_mpi_buffer *buffer, const void *message, MPI_Count bytes,
@@ -369,16 +385,18 @@ void ww_mpi_buffer_peek(struct ww_mpi_buffer *buffer, void *message, MPI_Count b
 
 /* --- staging --- */
 
+static bool find_at(struct ww_mpi_buffer *buffer, const char *at)
+{
+	ww_mpi_cuda_find(at, &buffer->memory);
+	return buffer->memory.is_device;
+}
+
 /* Of absolute addresses each run may lie elsewhere. */
 static bool find_in_runs(struct ww_mpi_buffer *buffer, const struct ww_mpi_piece *piece)
 {
 	for (size_t i = 0; i < piece->layout->run_count; i++) {
-		const char *at = buffer->user + piece->offset + piece->layout->runs[i].offset;
-
-		if (ww_mpi_cuda_owns(at)) {
-			ww_mpi_cuda_find(at, &buffer->memory);
+		if (find_at(buffer, buffer->user + piece->offset + piece->layout->runs[i].offset))
 			return true;
-		}
 	}
 	return false;
 }
@@ -392,12 +410,8 @@ static bool find_device(struct ww_mpi_buffer *buffer)
 		if (!piece->layout || is_empty(piece))
 			continue;
 		at = buffer->user + piece->offset + piece->layout->runs[0].offset;
-		if (buffer->user == MPI_BOTTOM ? find_in_runs(buffer, piece)
-					       : ww_mpi_cuda_owns(at)) {
-			if (buffer->user != MPI_BOTTOM)
-				ww_mpi_cuda_find(at, &buffer->memory);
+		if (buffer->user == MPI_BOTTOM ? find_in_runs(buffer, piece) : find_at(buffer, at))
 			return true;
-		}
 	}
 	return false;
 }

@@ -116,6 +116,9 @@ int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most);
  */
 int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,
 	const struct ww_mpi_memory *memory);
+/* The first part of it: the copies begin. The caller ends them by ww_mpi_copies_end(). */
+void ww_mpi_buffer_pack_begin(struct ww_mpi_buffer *buffer, void *message,
+	const struct ww_mpi_memory *memory, struct ww_mpi_copies *out_copies);
 int ww_mpi_buffer_put(struct ww_mpi_buffer *buffer, const void *message, MPI_Count bytes,
 	const struct ww_mpi_memory *memory);
 /* Copies the first bytes that the MPI wrote: from the staging memory, or from a host buffer. */

@@ -388,6 +388,11 @@ void ww_mpi_copies_add(struct ww_mpi_copies *copies, void *to, const void *from,
 	copies->memory = *memory;
 }
 
+void ww_mpi_copies_begin(struct ww_mpi_copies *copies)
+{
+	enqueue(copies);
+}
+
 int ww_mpi_copies_end(struct ww_mpi_copies *copies)
 {
 	enqueue(copies);

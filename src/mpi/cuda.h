@@ -59,6 +59,9 @@ struct ww_mpi_copies {
 
 void ww_mpi_copies_add(struct ww_mpi_copies *copies, void *to, const void *from, size_t bytes,
 	const struct ww_mpi_memory *memory);
+
+/* The device starts what was added; more may be added. Until the end its context is current. */
+void ww_mpi_copies_begin(struct ww_mpi_copies *copies);
 int ww_mpi_copies_end(struct ww_mpi_copies *copies);
 
 /*

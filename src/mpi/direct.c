@@ -151,6 +151,26 @@ static bool export_slice(ww_memory *slice, uint32_t uses, struct ww_token *out_t
 	return false;
 }
 
+/*
+ * Packs and exports: the token is made while the device copies. Return: whether the slice can be
+ * sent; else nothing of it is used any more
+ */
+static bool fill_slice(struct ww_mpi_buffer *buffer, ww_memory *slice, uint32_t uses,
+	struct ww_token *out_token)
+{
+	struct ww_mpi_copies copies;
+	bool is_exported;
+
+	ww_mpi_buffer_pack_begin(buffer, ww_memory_pointer(slice), &buffer->memory, &copies);
+	is_exported = export_slice(slice, uses, out_token);
+	/* What the driver refuses here it refuses in staging too, which says why. */
+	if (ww_mpi_copies_end(&copies) == 0)
+		return is_exported;
+	if (is_exported)
+		ww_mpi_direct_take_back(out_token);
+	return false;
+}
+
 ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 	struct ww_token *out_token)
 {
@@ -163,9 +183,7 @@ ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 		atomic_fetch_add(&refused, pool != NULL);
 		return NULL;
 	}
-	/* What the driver refuses here it refuses in staging too, which says why. */
-	if (ww_mpi_buffer_pack(buffer, ww_memory_pointer(slice), &buffer->memory) != 0 ||
-		!export_slice(slice, uses, out_token))
+	if (!fill_slice(buffer, slice, uses, out_token))
 		slice = ww_memory_unref(slice);
 	if (ww_mpi_now_ns() - start_ns > SLOW_NS)
 		ww_mpi_direct_stop("the broker, or the copy of a message, took over a second");
