@@ -387,9 +387,10 @@ WW_API void *ww_memory_host_pointer(ww_memory *memory);
  * has begun, the call waits for its end, because it uses @source.
  *
  * Streams of a process share the hardware queues of a GPU, by default 8
- * (CUDA_DEVICE_MAX_CONNECTIONS). While as many streams as queues wait for signals that no process
- * has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory waits until
- * one of them continues (measured with driver 580). Reads do not.
+ * (CUDA_DEVICE_MAX_CONNECTIONS), and 2 under MPS. While as many streams as queues wait for signals
+ * that no process has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's
+ * memory waits until one of them continues, under MPS a longer one, too (measured with driver 580).
+ * Reads do not.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_ACCESS (mapped for
  *         reading only); WW_ERR_INVALID (the span leaves the memory); WW_ERR_OVERFLOW;

@@ -176,7 +176,8 @@ typedef struct ww_call ww_call;
  *   - a stream of the signaller has submitted the value (timeline.h);
  *   - one of the streams is free, and fewer than WW_SERVICE_AFTER_STREAMS_MAX wait in this process,
  *     for all its services;
- *   - the service is on a GPU.
+ *   - the service is on a GPU, and its process is no client of MPS, where streams have 2 hardware
+ *     queues, so that one that waits would stop others.
  * If the work before the signal never ends, the stream waits until the signaller ends. Meanwhile
  * other streams go on, but the driver blocks some calls of the whole process, such as cuMemFree()
  * and cuModuleLoadData(), until no stream waits. So use it with clients whose kernels end.

@@ -37,7 +37,7 @@
  * completed when the timeline has reached it. By default ww_timeline_stream_wait() first waits, on
  * the CPU, until the value is submitted, and then enqueues the stream's wait. Therefore the waits
  * of GPUs cannot block each other for ever in the hardware queues that streams share. Raw stream
- * waits can, with 8 streams. WW_WAIT_UNSUBMITTED switches this rule off.
+ * waits can, with 8 streams, and with 2 under MPS. WW_WAIT_UNSUBMITTED switches this rule off.
  *
  * How it works: a timeline is a cell of 128 bytes in a signal page. One process writes the page,
  * and all other processes map it read-only, also on the GPU. The timelines of a process share pages

@@ -80,11 +80,20 @@ static const struct ww_deferred_class ending_class = {
 	.may_block = true, /* the end of a stream also releases what its waits kept */
 };
 
+/* Under MPS a process has two hardware queues: a stream that waits stops half of the others. */
+static bool may_streams_wait(const struct ww_service *service)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+
+	return service->device->backend->id != WW_BACKEND_HOST &&
+		ww_device_info_get(service->device, &info) == WW_OK && info.mps != WW_MPS_ON;
+}
+
 ww_status ww_after_streams_create(struct ww_service *service)
 {
 	struct ww_after_streams *all;
 
-	if (service->params.after_streams == 0 || service->device->backend->id == WW_BACKEND_HOST)
+	if (service->params.after_streams == 0 || !may_streams_wait(service))
 		return WW_OK;
 	all = calloc(1, sizeof(*all));
 	if (!all)

@@ -280,17 +280,21 @@ CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
 	ww_device_unref(device);
 }
 
-/* For a signal that is not even submitted, as far as it depends on what was written meanwhile. */
+/*
+ * For a signal that is not even submitted, as far as it depends on what was written meanwhile. A
+ * client of MPS has fewer hardware queues, and a write goes on as long as one is left.
+ */
 CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_timeline *timeline = timeline_make(0, 0);
+	size_t count = device_info(device).mps == WW_MPS_ON ? 1 : 3;
 	ww_stream *streams[3];
 	uint64_t number = 41;
 	uint64_t got = 0;
 
-	for (size_t i = 0; i < CHECK_COUNT(streams); i++) {
+	for (size_t i = 0; i < count; i++) {
 		streams[i] = stream_make(device);
 		MUST_OK(ww_timeline_stream_wait(timeline, streams[i], 1, WW_WAIT_UNSUBMITTED, 0,
 			NULL));
@@ -302,7 +306,7 @@ CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_memory_read(memory, 8, &got, sizeof(got), NO_LIMIT));
 	MUST_EQUAL(0, got);
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	for (size_t i = 0; i < CHECK_COUNT(streams); i++) {
+	for (size_t i = 0; i < count; i++) {
 		MUST_OK(ww_stream_synchronize(streams[i], NO_LIMIT));
 		MUST_OK(ww_memory_read(memory, 8 * (i + 1), &got, sizeof(got), NO_LIMIT));
 		MUST_EQUAL(number, got);

@@ -231,7 +231,9 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&signaller, WW_OK, "go");
 	agent_end(&signaller);
 	client_waits(&clients[1], service, NULL, "t",
-		subject_is_cuda() ? WW_SERVICE_AFTER_STREAMS_MAX : 0);
+		subject_is_cuda() && device_info(scene.device).mps != WW_MPS_ON
+			? WW_SERVICE_AFTER_STREAMS_MAX
+			: 0);
 	ww_service_unref(service);
 	MUST_OK(ww_timeline_signal(gate, 1));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
