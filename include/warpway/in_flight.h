@@ -15,7 +15,10 @@
  *     that has imported slices of the pool before can import a slice.
  *
  * The imports of a slice are not counted in one place: each process counts its own imports. So
- * while the owner has the slice itself, its token can open it more often than the token says.
+ * while the owner has the slice itself, its token can open it more often than the token says. All
+ * deliveries of a slice are counted together: if one of them is imported more often than it says,
+ * the additional imports count for the other deliveries of that slice. Imports by tokens that are
+ * not deliveries do not count.
  *
  * If a process is killed before it has imported a delivery, the delivery stays in flight. These
  * calls list and end such deliveries, and limit how many there are. They concern deliveries that
@@ -24,8 +27,8 @@
  * After its first delivery a process stays connected to the broker until ww_in_flight_create() or
  * ww_in_flight_revoke() finds that none is left.
  *
- * All tokens of a slice of a pool are one entry, because the pool's owner knows only how many
- * imports there were. The age of the entry is the age of the last token.
+ * All deliveries of a slice of a pool are one entry, because the pool's owner knows only how many
+ * imports there were. The age of the entry is the age of the last delivery.
  *
  * Threads: every function may be called from any thread; one thread at a time for each list.
  */
@@ -46,7 +49,8 @@ typedef struct ww_in_flight ww_in_flight;
  * struct ww_in_flight_info - one delivery
  * @struct_size:  set by the caller to sizeof(struct ww_in_flight_info)
  * @is_slice:   1: a slice of a pool
- * @number:     of the delivery in its broker; for a slice, the number of the slice in its pool
+ * @number:     of the delivery in its broker; for a slice, the number of the slice in its pool that
+ *              its deliveries have in common
  * @uses:       number of imports that are still expected
  * @bytes:      of the object, or of the slice
  * @age_ns:     time since it was exported

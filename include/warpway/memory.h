@@ -18,7 +18,7 @@
  *   - If a span is imported twice into one process, for the same device and with the same access,
  *     both imports give the same object with one more reference. If the span equals a memory that
  *     this process created or wrapped for that device, the import gives that memory with one more
- *     reference.
+ *     reference. For a slice of another process's pool there are exceptions: pool.h.
  *   - An import of another span of the same memory gives another object of the same mapping, which
  *     keeps the mapping.
  *   - An import for another device or with other access makes another mapping of the same bytes.

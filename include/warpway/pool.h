@@ -41,7 +41,9 @@
  *     slice is free. Each export expects one import, or as many as ww_export_params.uses says. When
  *     these imports have been made, the escrow ends early. The time of a delivery
  *     (WW_EXPORT_DELIVERY) begins only when the pool ends, which is when the owner dies or releases
- *     the pool. Before that, the delivery lasts until it is imported or revoked (in_flight.h).
+ *     the pool. Before that, the delivery lasts until it is imported or revoked (in_flight.h). The
+ *     imports of deliveries and of other tokens are counted separately, so imports by one kind of
+ *     token do not end the escrow of the other kind.
  *   - A process never releases its slices. When the pool is full, ww_pool_alloc() fails and the
  *     error record names the process that holds most; ww_pool_holder_get() lists all. Caches that
  *     keep imported memory mapped for later use, such as the registration caches of MPI and UCX,
@@ -53,7 +55,8 @@
  *
  *   - When the owner has released a slice and none of its tokens is in flight, an import by any
  *     token that the owner made fails with WW_ERR_NOT_FOUND, also while other processes still use
- *     the slice.
+ *     the slice. Deliveries of the slice that are in flight do not count for its other tokens, and
+ *     these do not count for deliveries.
  *   - There is one exception: if a process has imported the slice less often than the exports
  *     expected, such a token still works in this process until the owner's next call about the
  *     pool, or until the escrow's time is over.
@@ -64,6 +67,9 @@
  *   - A slice that was exported for reading only is mapped read-only, together with its whole
  *     chunk. A process that may read one slice can therefore read the slices beside it. If users
  *     must not read each other's data, use a pool for each of them.
+ *   - If the owner makes both deliveries and other tokens of a slice, the slice takes two of the
+ *     pool's slots (slices_max). A process that imports it by both kinds of token has a separate
+ *     memory for each kind, with the same bytes at the same address.
  *
  * If a process imported a slice several times, and released one of these references on a stream,
  * the reference ends at the process's next import or call about pools.

@@ -115,8 +115,8 @@ enum {
  * @address:      where that broker listened when the token was made; its path may differ in a
  *                container
  * @array:        how an array lies in the span
- * @slice:        with WW_TOKEN_SLICE: the number of the slice, which no other slice of the pool has
- *                ever had; else 0
+ * @slice:        with WW_TOKEN_SLICE: a number of the slice, which no other slice of the pool has
+ *                ever had; else 0. Deliveries of a slice and other tokens of it have two numbers
  */
 struct ww_token_info {
 	uint32_t struct_size;

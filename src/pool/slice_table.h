@@ -17,7 +17,11 @@
  * side sees the other. The number of a slice is never used again, so a process that comes late
  * finds that it is not there.
  *
- * To revoke tokens, the owner gives the slice another slot and closes the old one. A process that
+ * A slice has one slot, or two: when deliveries of it and other tokens are made, these have numbers
+ * of their own, because a process counts its imports for each number. The owner hands the bytes out
+ * anew when it has closed both slots and then found that no process has any of the two numbers.
+ *
+ * To revoke tokens, the owner gives the slice another slot and closes the old ones. A process that
  * marks the old number uses the same bytes, so these are free when no process marks any of the
  * slice's numbers. An old slot is handed out anew by the same steps.
  *

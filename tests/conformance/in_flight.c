@@ -292,29 +292,151 @@ CASE(in_flight_of_a_forged_token, WW_CAP_EXPORT)
 	scene_end();
 }
 
+static const struct ww_export_params briefly = {
+	.struct_size = sizeof(briefly),
+	.uses = 1,
+	.escrow_ns = 1,
+};
+
+static void import_and_release(const struct ww_token *token)
+{
+	ww_memory *got;
+
+	MUST_OK(ww_memory_import(scene.device, NULL, token, NULL, NULL, &got, NULL));
+	ww_memory_unref(got);
+}
+
 /* A delivery has no end while its pool lives; a token after it, which has one, comes to that. */
 CASE(in_flight_then_an_escrow, WW_CAP_EXPORT)
 {
-	const struct ww_export_params brief = {
-		.struct_size = sizeof(brief),
-		.uses = 1,
-		.escrow_ns = 1,
-	};
 	struct ww_token token;
 	ww_memory *slice;
-	ww_memory *got;
 	ww_pool *pool;
 
 	scene_begin();
 	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
 	token = deliver(slice);
-	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
-	ww_memory_unref(got);
-	token = slice_token(slice, &brief);
+	import_and_release(&token);
+	token = slice_token(slice, &briefly);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* When the delivery was imported and the other token's time is over, nothing keeps the slice. */
+CASE(in_flight_beside_an_escrow, WW_CAP_EXPORT)
+{
+	struct ww_token delivery;
+	struct ww_token token;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	for (int is_first = 0; is_first < 2; is_first++) {
+		slice = slice_make(pool, 4096);
+		if (is_first)
+			token = slice_token(slice, &briefly);
+		delivery = deliver(slice);
+		if (!is_first)
+			token = slice_token(slice, &briefly);
+		MUST_EQUAL(1, count_flights(NULL));
+		import_and_release(&delivery);
+		MUST_EQUAL(0, count_flights(NULL));
+		ww_memory_unref(slice);
+		MUST_EQUAL(0, pool_info(pool).waiting_count);
+		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	}
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Imports by another token, however many, are none of the delivery; nor does that token's time. */
+CASE(in_flight_beside_imports, WW_CAP_EXPORT)
+{
+	struct ww_in_flight_info info;
+	struct ww_token delivery;
+	struct ww_token token;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	delivery = deliver(slice);
+	token = slice_token(slice, &briefly);
+	for (int i = 0; i < 3; i++)
+		import_and_release(&token);
+	MUST_EQUAL(1, count_flights(&info));
+	MUST_EQUAL(1, info.uses);
+	ww_memory_unref(slice);
+	MUST_EQUAL(1, pool_info(pool).waiting_count);
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	import_and_release(&delivery);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
+	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Both end with the slice's tokens; only the deliveries end with the revocation of these. */
+CASE(in_flight_revoke_beside_a_token, WW_CAP_EXPORT)
+{
+	struct ww_in_flight_which which = WW_INIT(struct ww_in_flight_which);
+	struct ww_token delivery;
+	struct ww_token token;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	token = slice_token(slice, NULL);
+	delivery = deliver(slice);
+	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	MUST_EQUAL(0, count_flights(NULL));
+	token = slice_token(slice, NULL);
+	delivery = deliver(slice);
+	ww_memory_unref(slice);
+	which.token = &token; /* it is no delivery */
+	MUST_EQUAL(0, revoke(&which));
+	which.token = &delivery;
+	MUST_EQUAL(1, revoke(&which));
+	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	import_and_release(&token);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* A slice with tokens of both kinds has two slots of its pool, and gives both back. */
+CASE(in_flight_beside_a_token_takes_a_slot, WW_CAP_EXPORT)
+{
+	struct ww_token token;
+	ww_memory *slices[2];
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 2);
+	for (int i = 0; i < 2; i++)
+		slices[i] = slice_make(pool, 4096);
+	(void)slice_token(slices[0], &briefly);
+	MUST_REFUSE(WW_ERR_LIMIT, "slices_max",
+		ww_memory_export(slices[0], NULL, &once, NULL, &token));
+	ww_memory_unref(slices[1]);
+	token = deliver(slices[0]);
+	MUST_REFUSE(WW_ERR_LIMIT, "slots", ww_pool_alloc(pool, 4096, 0, 0, NULL, &slices[1]));
+	ww_memory_unref(slices[0]);
+	import_and_release(&token);
+	for (int i = 0; i < 2; i++)
+		slices[i] = slice_make(pool, 4096);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
 	ww_pool_unref(pool);
 	scene_end();
 }

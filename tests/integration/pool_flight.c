@@ -191,6 +191,17 @@ static void revoke(struct child *owner, struct child *agent)
 	agent_must(owner, WW_OK, "revoke 0");
 }
 
+/* The other token of the slice has its time still, and is imported by nobody. */
+static void receive_beside_a_token(struct child *owner, struct child *agent)
+{
+	struct ww_token token = deliver(owner, 0, "");
+
+	agent_must(owner, WW_OK, "export 0 write uses=1");
+	(void)pool_hear_token(owner);
+	pool_give(agent, &token, 0, WW_OK);
+	agent_must(agent, WW_OK, "unref 0");
+}
+
 static void export_plainly(struct child *owner, struct child *agent)
 {
 	agent_end(agent);
@@ -207,6 +218,11 @@ CASE(flight_that_was_received_keeps_nothing, 0)
 CASE(flight_received_by_an_ended_process_keeps_nothing, 0)
 {
 	end_without_flight(receive_and_end);
+}
+
+CASE(flight_received_beside_a_token_keeps_nothing, 0)
+{
+	end_without_flight(receive_beside_a_token);
 }
 
 CASE(flight_that_was_revoked_keeps_nothing, 0)
@@ -274,6 +290,37 @@ CASE(flight_and_imports_that_nobody_expected, 0)
 	agent_must(&agents[2], WW_OK, "look 0 2");
 	for (int i = 0; i < 3; i++)
 		agent_end(&agents[i]);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* Nor do imports by a token of the same slice that is no delivery, by processes that have ended. */
+CASE(flight_and_imports_by_another_token, 0)
+{
+	struct ww_token delivery;
+	struct ww_token token;
+	struct child agents[2];
+	struct child owner;
+
+	scene_begin();
+	start_owner(&owner);
+	agent_must(&owner, WW_OK, "export 0 write uses=1");
+	token = pool_hear_token(&owner);
+	delivery = deliver(&owner, 0, "");
+	for (int i = 0; i < 2; i++) {
+		pool_start(&agents[i], NULL);
+		pool_give(&agents[i], &token, 0, WW_OK);
+		pool_give(&agents[i], &token, 1, WW_OK);
+	}
+	agent_end(&agents[0]);
+	agent_must(&owner, WW_OK, "unref 0");
+	child_kill(&owner);
+	agent_end(&agents[1]);
+	scene_has_holders(1);
+	pool_start(&agents[0], NULL);
+	pool_give(&agents[0], &delivery, 0, WW_OK);
+	agent_must(&agents[0], WW_OK, "look 0 1");
+	agent_end(&agents[0]);
 	scene_has_objects(0);
 	scene_end();
 }

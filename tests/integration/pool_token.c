@@ -85,6 +85,48 @@ CASE(revoked_slots, 0)
 	end(pool);
 }
 
+/*
+ * A process imports a slice by a delivery and by another token: it has one slice, by two numbers,
+ * and keeps it by each of them, also when both are revoked.
+ */
+CASE(slice_by_two_kinds_of_tokens, 0)
+{
+	const struct ww_export_params once = {
+		.struct_size = sizeof(once),
+		.access = WW_ACCESS_WRITE,
+		.uses = 1,
+		.flags = WW_EXPORT_DELIVERY,
+	};
+	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
+	ww_pool *pool = begin();
+	struct ww_token tokens[2];
+	struct child agent;
+	ww_memory *slice;
+
+	pool_start(&agent, NULL);
+	for (int is_revoked = 0; is_revoked < 2; is_revoked++) {
+		slice = slice_make(pool, CHUNK, 1);
+		tokens[0] = slice_token_for(slice, 1, 0);
+		MUST_OK(ww_memory_export(slice, NULL, &once, NULL, &tokens[1]));
+		for (int i = 0; i < 2; i++)
+			pool_give(&agent, &tokens[i], i, WW_OK);
+		MUST_OK(ww_pool_holder_get(pool, 0, &holder));
+		MUST_EQUAL(1, holder.slice_count);
+		MUST_EQUAL(CHUNK, holder.slice_bytes);
+		if (is_revoked)
+			MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+		ww_memory_unref(slice);
+		for (int i = 0; i < 2; i++) {
+			pool_must_be(pool, 0, CHUNK);
+			agent_must(&agent, WW_OK, "look %d 1", 1 - i);
+			agent_must(&agent, WW_OK, "unref %d", 1 - i);
+		}
+		pool_must_be(pool, 0, 0);
+	}
+	agent_end(&agent);
+	end(pool);
+}
+
 /* --- without a mapping --- */
 
 static ww_status import_slice(const struct ww_token *token, ww_memory **out_memory)

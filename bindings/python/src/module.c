@@ -141,7 +141,7 @@ static PyMethodDef functions[] = {
 	{"in_flight", in_flight, METH_NOARGS,
 		"in_flight($module, /)\n--\n\n"
 		"What this process has sent and nobody has received yet, as a list of InFlight.\n\n"
-		"All tokens of one slice of a pool are one entry, with the age of the last one."},
+		"All deliveries of one slice of a pool are one entry, with the age of the last one."},
 	{"revoke_in_flight", KEYWORDS(revoke_in_flight), METH_VARARGS | METH_KEYWORDS,
 		"revoke_in_flight($module, /, which=None, *, older_than=0.0)\n--\n\n"
 		"End what this process has sent and nobody has received yet.\n\n"

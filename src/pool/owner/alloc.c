@@ -52,7 +52,7 @@ static bool is_any_to_come(const struct ww_pool *pool)
 	if (!pool->is_cut_off || ww_pool_knows_all(pool))
 		return pool->waiting_count > 0;
 	ww_list_for_each (link, &pool->waiting) {
-		if (!ww_container(link, struct ww_slice, link)->is_shared)
+		if (!ww_container(link, struct ww_slice, link)->tokens[0].is_shared)
 			return true;
 	}
 	return false;

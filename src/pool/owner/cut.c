@@ -41,8 +41,10 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 
 	if (!ww_slices_have_slot(pool))
 		return ww_fail(WW_ERR_LIMIT,
-			"cannot allocate a slice: the pool has %" PRIu32 " of them, %" PRIu32
-			" used here and %" PRIu32 " waiting; release some, or set slices_max",
+			"cannot allocate a slice: all %" PRIu32
+			" slots of the pool are taken, %" PRIu32
+			" slices are used here and %" PRIu32
+			" wait; release some, or set slices_max",
 			pool->slot_count, pool->used_count, pool->waiting_count);
 	(void)ww_pool_meet_holders(pool);
 	if (ww_pool_find_largest_holder(pool, &holder))

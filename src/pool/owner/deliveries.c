@@ -59,12 +59,12 @@ void ww_delivery_file_fini(struct ww_delivery_file *file)
 	file->mapping = ww_mapping_unref(file->mapping);
 }
 
-static uint64_t count_of(const struct ww_slice *slice)
+static uint64_t count_of(const struct ww_slice_tokens *tokens)
 {
-	bool is_any = slice->sent_ns && slice->expected > slice->taken_here;
-	uint64_t count = is_any ? slice->expected - slice->taken_here : 0;
+	bool is_any = tokens->sent_ns && tokens->expected > tokens->taken_here;
+	uint64_t count = is_any ? tokens->expected - tokens->taken_here : 0;
 
-	return ww_slice_generation(slice->number) << WW_SLOT_BITS |
+	return ww_slice_generation(tokens->number) << WW_SLOT_BITS |
 		(count < COUNT_MAX ? count : COUNT_MAX);
 }
 
@@ -77,32 +77,36 @@ static void write_header(struct ww_delivery_file *file, uint32_t slot, uint32_t 
 		__atomic_store_n(&file->header->keep_ms, keep_ms, __ATOMIC_RELAXED);
 }
 
-void ww_slice_write_deliveries(struct ww_slice *slice)
+void ww_slice_write_deliveries(const struct ww_slice *slice, struct ww_slice_tokens *tokens)
 {
 	struct ww_delivery_file *file = &slice->pool->sent;
-	uint32_t slot = ww_slice_slot(slice->number);
+	uint32_t slot = ww_slice_slot(tokens->number);
 	struct ww_layout_delivery_count *item;
 	uint32_t needs;
 
-	if (!file->mapping || (slice->sent_ns == 0 && !slice->is_written))
+	if (!file->mapping || (tokens->sent_ns == 0 && !tokens->is_written))
 		return;
 	item = &file->items[slot];
 	memcpy(&needs, slice->chunk->memory->description.object_id, sizeof(needs));
-	write_header(file, slot, slice->keep_ms);
+	write_header(file, slot, tokens->keep_ms);
 	__atomic_store_n(&item->needs, needs, __ATOMIC_RELAXED);
-	__atomic_store_n(&item->keep_ms, slice->keep_ms, __ATOMIC_RELAXED);
-	__atomic_store_n(&item->expected, count_of(slice), __ATOMIC_RELEASE);
-	slice->is_written = true;
+	__atomic_store_n(&item->keep_ms, tokens->keep_ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&item->expected, count_of(tokens), __ATOMIC_RELEASE);
+	tokens->is_written = true;
 }
 
 void ww_slice_end_deliveries(struct ww_slice *slice)
 {
 	struct ww_delivery_file *file = &slice->pool->sent;
 
-	if (slice->is_written)
-		__atomic_store_n(&file->items[ww_slice_slot(slice->number)].expected, 0,
-			__ATOMIC_RELEASE);
-	slice->is_written = false;
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		struct ww_slice_tokens *tokens = &slice->tokens[i];
+
+		if (tokens->is_written)
+			__atomic_store_n(&file->items[ww_slice_slot(tokens->number)].expected, 0,
+				__ATOMIC_RELEASE);
+		tokens->is_written = false;
+	}
 }
 
 /* --- listing and limits --- */
@@ -110,16 +114,19 @@ void ww_slice_end_deliveries(struct ww_slice *slice)
 bool ww_pool_next_delivery(struct ww_pool *pool, uint32_t *at, struct ww_slice_delivery *out)
 {
 	while (*at < pool->slots_touched) {
-		struct ww_slice *slice = pool->slices[(*at)++];
-		uint64_t uses = slice ? ww_slice_deliveries(slice) : 0;
+		uint32_t slot = (*at)++;
+		struct ww_slice *slice = pool->slices[slot];
+		const struct ww_slice_tokens *tokens = slice ? ww_slice_tokens_in(slice, slot)
+							     : NULL;
+		uint64_t uses = tokens ? ww_tokens_deliveries(pool, tokens) : 0;
 
 		if (uses == 0)
 			continue;
 		*out = (struct ww_slice_delivery){
-			.number = slice->number,
+			.number = tokens->number,
 			.bytes = slice->block->bytes,
 			.uses = uses,
-			.age_ns = ww_clock_now_ns() - slice->sent_ns,
+			.age_ns = ww_clock_now_ns() - tokens->sent_ns,
 		};
 		return true;
 	}

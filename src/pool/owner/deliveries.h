@@ -2,8 +2,8 @@
 /*
  * deliveries.h - slices of a pool that are in flight by deliveries (WW_EXPORT_DELIVERY)
  *
- * All tokens of a slice are one entry: which of them were imported is not known, only how many. Its
- * age is that of the last one.
+ * All deliveries of a slice are one entry: which of them were imported is not known, only how many.
+ * Its age is that of the last one. They have a number that no other token has.
  *
  * The functions are called under pool->lock.
  */
@@ -21,10 +21,10 @@
 ww_status ww_pool_count_deliveries(struct ww_pool *pool, struct ww_broker *broker);
 void ww_delivery_file_fini(struct ww_delivery_file *file); /* of a zeroed one too */
 
-/* Writes down what is in flight of a slice. */
-void ww_slice_write_deliveries(struct ww_slice *slice);
+/* Writes down what is in flight of a slice by these tokens of it. */
+void ww_slice_write_deliveries(const struct ww_slice *slice, struct ww_slice_tokens *tokens);
 
-/* The slice loses its number, or is free: no token of that number is in flight. */
+/* The slice loses its numbers, is free, or its deliveries are revoked: none is in flight. */
 void ww_slice_end_deliveries(struct ww_slice *slice);
 
 /*

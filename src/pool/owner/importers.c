@@ -194,9 +194,10 @@ static void remember_taken(struct ww_pool *pool, const struct ww_pool_holder *ho
 {
 	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
 		struct ww_slice *slice = pool->slices[slot];
+		struct ww_slice_tokens *tokens = slice ? ww_slice_tokens_in(slice, slot) : NULL;
 
-		if (slice && slice->expected > 0)
-			slice->taken += ww_marks_taken(holder->marks, slice->number);
+		if (tokens && tokens->expected > 0)
+			tokens->taken += ww_marks_taken(holder->marks, tokens->number);
 	}
 }
 
@@ -402,8 +403,10 @@ static bool has_slice(const struct ww_pool_holder *holder, const struct ww_slice
 {
 	const struct ww_former_number *former = slice->formers;
 
-	if (ww_marks_has(holder->marks, slice->number))
-		return true;
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		if (ww_marks_has(holder->marks, slice->tokens[i].number))
+			return true;
+	}
 	while (former && !ww_marks_has(holder->marks, former->number))
 		former = former->next;
 	return former != NULL;
@@ -423,7 +426,9 @@ void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_ho
 	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
 		const struct ww_slice *slice = pool->slices[slot];
 
-		if (slice && has_slice(holder, slice)) {
+		/* Once, if it has two slots. */
+		if (slice && ww_slice_slot(slice->tokens[0].number) == slot &&
+			has_slice(holder, slice)) {
 			info->slice_count++;
 			info->slice_bytes += slice->block->bytes;
 		}

@@ -123,6 +123,16 @@ ww_pool *ww_pool_ref(ww_pool *pool)
 	return pool;
 }
 
+static void end_escrow(struct ww_pool *pool, const struct ww_slice_tokens *tokens)
+{
+	bool is_kept = pool->sent.mapping && ww_tokens_deliveries(pool, tokens) > 0;
+
+	ww_slice_table_set_escrow(&pool->table, ww_slice_slot(tokens->number),
+		is_kept ? ww_escrow(tokens->expected,
+				  ww_clock_deadline_ns(tokens->keep_ms * NS_PER_MS))
+			: WW_ESCROW_OVER);
+}
+
 /*
  * Deliveries are good for some time after the pool, if the broker counts them; other tokens are
  * not. Now, and not when the pool is freed: a stream may keep it for long.
@@ -130,13 +140,10 @@ ww_pool *ww_pool_ref(ww_pool *pool)
 static void end_escrows(struct ww_pool *pool)
 {
 	ww_list_for_each (link, &pool->waiting) {
-		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
-		bool is_kept = pool->sent.mapping && ww_slice_deliveries(slice) > 0;
+		const struct ww_slice *slice = ww_container(link, struct ww_slice, link);
 
-		ww_slice_table_set_escrow(&pool->table, ww_slice_slot(slice->number),
-			is_kept ? ww_escrow(slice->expected,
-					  ww_clock_deadline_ns(slice->keep_ms * NS_PER_MS))
-				: WW_ESCROW_OVER);
+		for (uint32_t i = 0; i < slice->kind_count; i++)
+			end_escrow(pool, &slice->tokens[i]);
 	}
 }
 

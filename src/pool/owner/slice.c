@@ -81,22 +81,17 @@ static void use(struct ww_slice *slice)
 		pool->peak_bytes = pool->used_bytes + pool->waiting_bytes;
 }
 
-/* The slice has a number of its own from now on, and no token. */
-static void open_slot(struct ww_slice *slice)
+/* The slice has one number more from now on, and no token of that number. */
+static struct ww_slice_tokens *open_slot(struct ww_slice *slice)
 {
+	struct ww_slice_tokens *tokens = &slice->tokens[slice->kind_count++];
 	struct ww_pool *pool = slice->pool;
 
-	slice->number = take_slot(pool);
-	slice->is_shared = false;
-	slice->until_ns = 0;
-	slice->sent_ns = 0;
-	slice->expected = 0;
-	slice->taken = 0;
-	slice->taken_here = 0;
-	slice->keep_ms = 0;
-	pool->slices[ww_slice_slot(slice->number)] = slice;
-	ww_slice_table_open_slot(&pool->table, slice->number, slice->chunk->index,
+	*tokens = (struct ww_slice_tokens){.number = take_slot(pool)};
+	pool->slices[ww_slice_slot(tokens->number)] = slice;
+	ww_slice_table_open_slot(&pool->table, tokens->number, slice->chunk->index,
 		slice->block->offset, slice->block->bytes);
+	return tokens;
 }
 
 struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *block)
@@ -111,7 +106,8 @@ struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *bloc
 	slice->chunk->slice_count++;
 	pool->allocations++;
 	use(slice);
-	open_slot(slice);
+	slice->kind_count = 0;
+	(void)open_slot(slice);
 	return slice;
 }
 
@@ -124,14 +120,40 @@ static void give_back(struct ww_slice *slice)
 	ww_slice_end_deliveries(slice);
 	slice->chunk->slice_count--;
 	ww_pool_give_block(pool, slice->block);
-	pool->slices[ww_slice_slot(slice->number)] = NULL;
-	ww_pool_give_slot(pool, slice->number);
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		pool->slices[ww_slice_slot(slice->tokens[i].number)] = NULL;
+		ww_pool_give_slot(pool, slice->tokens[i].number);
+	}
 	ww_list_append(&pool->spare, &slice->link);
 }
 
-static void set_escrow(struct ww_slice *slice, uint64_t escrow)
+static void set_escrow(struct ww_slice *slice, const struct ww_slice_tokens *tokens,
+	uint64_t escrow)
 {
-	ww_slice_table_set_escrow(&slice->pool->table, ww_slice_slot(slice->number), escrow);
+	ww_slice_table_set_escrow(&slice->pool->table, ww_slice_slot(tokens->number), escrow);
+}
+
+/*
+ * Tokens of the slice, which this process does not use, open it while they are in flight.
+ * @is_new:  this process has just used it, so the table says nothing of the end of an escrow
+ * Return:   whether any is.
+ */
+static bool set_escrows(struct ww_slice *slice, bool is_new)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		const struct ww_slice_tokens *tokens = &slice->tokens[i];
+
+		if (!ww_tokens_are_in_flight(slice->pool, tokens)) {
+			set_escrow(slice, tokens, WW_ESCROW_OVER);
+			continue;
+		}
+		if (is_new)
+			set_escrow(slice, tokens, ww_escrow(tokens->expected, tokens->until_ns));
+		is_any = true;
+	}
+	return is_any;
 }
 
 /* The slice has no reference left in this process: its bytes are given back, or it waits. */
@@ -145,13 +167,9 @@ static void retire(struct ww_slice *slice)
 	slice->is_used = false;
 	pool->used_count--;
 	pool->used_bytes -= bytes;
-	if (ww_slice_is_in_flight(slice)) {
-		set_escrow(slice, ww_escrow(slice->expected, slice->until_ns));
-	} else if (ww_slice_is_free(slice)) {
+	if (!set_escrows(slice, true) && ww_slice_is_free(slice)) {
 		give_back(slice);
 		return;
-	} else {
-		set_escrow(slice, WW_ESCROW_OVER);
 	}
 	pool->waiting_count++;
 	pool->waiting_bytes += bytes;
@@ -169,12 +187,8 @@ static void stop_waiting(struct ww_slice *slice)
 /* Return: whether one that waits was free, and is given back. */
 static bool sweep(struct ww_slice *slice)
 {
-	if (ww_slice_is_in_flight(slice))
+	if (set_escrows(slice, false) || !ww_slice_is_free(slice))
 		return false;
-	if (!ww_slice_is_free(slice)) {
-		set_escrow(slice, WW_ESCROW_OVER);
-		return false;
-	}
 	stop_waiting(slice);
 	give_back(slice);
 	return true;
@@ -198,26 +212,56 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
 
 /* --- revoking --- */
 
-static ww_status renumber(struct ww_slice *slice)
+/* The slice has the number of @former no longer; takes it over. */
+static void close_number(struct ww_slice *slice, struct ww_former_number *former)
 {
 	struct ww_pool *pool = slice->pool;
-	struct ww_former_number *former;
 
-	if (!ww_slices_have_slot(pool))
+	ww_slice_table_close_slot(&pool->table, ww_slice_slot(former->number));
+	pool->slices[ww_slice_slot(former->number)] = NULL;
+	former->next = slice->formers;
+	slice->formers = former;
+	pool->former_count++;
+}
+
+/* The numbers of the slice, to be closed. Return: NULL: out of memory. */
+static struct ww_former_number *list_numbers(const struct ww_slice *slice)
+{
+	struct ww_former_number *list = NULL;
+
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		struct ww_former_number *former = malloc(sizeof(*former));
+
+		if (!former) {
+			ww_formers_free(list);
+			return NULL;
+		}
+		*former = (struct ww_former_number){list, slice->tokens[i].number};
+		list = former;
+	}
+	return list;
+}
+
+static ww_status renumber(struct ww_slice *slice)
+{
+	struct ww_former_number *former;
+	struct ww_former_number *list;
+
+	if (!ww_slices_have_slot(slice->pool))
 		return ww_fail(WW_ERR_LIMIT,
 			"cannot revoke tokens: all %" PRIu32
 			" slots of the pool are taken, and one more is needed (slices_max)",
-			pool->slot_count);
-	former = malloc(sizeof(*former));
-	if (!former)
+			slice->pool->slot_count);
+	list = list_numbers(slice);
+	if (!list)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot revoke tokens: out of memory");
 	ww_slice_end_deliveries(slice);
-	ww_slice_table_close_slot(&pool->table, ww_slice_slot(slice->number));
-	pool->slices[ww_slice_slot(slice->number)] = NULL;
-	*former = (struct ww_former_number){slice->formers, slice->number};
-	slice->formers = former;
-	pool->former_count++;
-	open_slot(slice);
+	while ((former = list)) {
+		list = former->next;
+		close_number(slice, former);
+	}
+	slice->kind_count = 0;
+	(void)open_slot(slice);
 	(void)ww_slice_has_formers(slice);
 	return WW_OK;
 }
@@ -226,8 +270,11 @@ ww_status ww_slice_recall(struct ww_slice *slice)
 {
 	if (slice->is_used)
 		return renumber(slice);
-	slice->expected = 0;
-	slice->sent_ns = 0;
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		if (slice->tokens[i].are_deliveries)
+			slice->tokens[i].expected = 0;
+		slice->tokens[i].sent_ns = 0;
+	}
 	ww_slice_end_deliveries(slice);
 	(void)sweep(slice);
 	return WW_OK;
@@ -254,7 +301,8 @@ static void hold(struct ww_slice *slice)
 {
 	if (!slice->is_used) {
 		stop_waiting(slice);
-		set_escrow(slice, WW_ESCROW_OWNER_HAS);
+		for (uint32_t i = 0; i < slice->kind_count; i++)
+			set_escrow(slice, &slice->tokens[i], WW_ESCROW_OWNER_HAS);
 		use(slice);
 	} else if (!ww_ref_try_get(&slice->view.ref)) {
 		ww_memory_view_leave(&slice->view); /* a search by address must not see this */
@@ -282,12 +330,16 @@ static ww_status take_part(struct ww_slice *slice, const struct ww_token_info *i
 	return WW_OK;
 }
 
-/* Whether it can be had: it is used here, a process uses it, or a token of it is in flight. */
+/* Whether it can be had: it is used here, a process uses it, or such a token is in flight. */
 static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
 {
 	if (slice->is_used)
 		return true;
-	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || ww_slice_is_in_flight(slice));
+	if (sweep(slice))
+		return false;
+	return info->flags & WW_TOKEN_PASSED ||
+		ww_tokens_are_in_flight(slice->pool,
+			ww_slice_tokens_in(slice, ww_slice_slot(info->slice)));
 }
 
 /* Return: borrowed; NULL: the record says why. */
@@ -296,7 +348,8 @@ static struct ww_slice *find_slice(const struct ww_pool *pool, const struct ww_t
 	uint32_t slot = ww_slice_slot(info->slice);
 	struct ww_slice *slice = slot < pool->slot_count ? pool->slices[slot] : NULL;
 
-	if (!slice || slice->number != info->slice || !is_there(slice, info)) {
+	if (!slice || ww_slice_tokens_in(slice, slot)->number != info->slice ||
+		!is_there(slice, info)) {
 		ww_fail_slice_gone();
 		return NULL;
 	}
@@ -330,13 +383,15 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
 	struct ww_slice *slice = find_slice(pool, info);
+	struct ww_slice_tokens *tokens;
 
 	if (!slice)
 		return ww_error_last()->status;
 	ww_try(take_span(slice, info, options, out_memory));
-	slice->taken++;
-	slice->taken_here++;
-	ww_slice_write_deliveries(slice);
+	tokens = ww_slice_tokens_in(slice, ww_slice_slot(info->slice));
+	tokens->taken++;
+	tokens->taken_here++;
+	ww_slice_write_deliveries(slice, tokens);
 	return WW_OK;
 }
 
@@ -441,47 +496,70 @@ static struct ww_broker *slice_broker(struct ww_memory *view)
 	return broker;
 }
 
-static void note_delivery(struct ww_slice *slice, uint64_t escrow_ns)
+static void note_delivery(struct ww_slice_tokens *tokens, uint64_t escrow_ns)
 {
 	uint64_t keep_ms = escrow_ns / NS_PER_MS + (escrow_ns % NS_PER_MS != 0);
 
 	if (keep_ms > UINT32_MAX)
 		keep_ms = UINT32_MAX;
-	if (keep_ms > slice->keep_ms)
-		slice->keep_ms = (uint32_t)keep_ms;
-	slice->sent_ns = ww_clock_now_ns();
+	if (keep_ms > tokens->keep_ms)
+		tokens->keep_ms = (uint32_t)keep_ms;
+	tokens->sent_ns = ww_clock_now_ns();
 }
 
 /* Under pool->lock. */
 /* Return: WW_OK; WW_CANCELLED (who uses the slice was not seen, so nothing is expected). */
-static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_params *ours)
+static ww_status expect_imports(struct ww_slice *slice, struct ww_slice_tokens *tokens,
+	const struct ww_export_params *ours)
 {
 	uint64_t escrow_ns = ours->escrow_ns ? ours->escrow_ns : WW_ESCROW_NS;
-	bool is_delivery = ours->flags & WW_EXPORT_DELIVERY;
+	struct ww_pool *pool = slice->pool;
 	uint64_t until_ns;
 
 	if (escrow_ns == WW_ESCROW_NONE)
 		return WW_OK;
 	/* Imports that no token announced, and tokens that were never imported, do not count. */
-	if (!ww_pool_knows_all(slice->pool)) {
+	if (!ww_pool_knows_all(pool)) {
 		/* In any case: what is not seen now would end the escrow early. */
-		slice->pool->ask_again_ns = 0;
-		if (ww_pool_meet_holders(slice->pool) == WW_CANCELLED)
+		pool->ask_again_ns = 0;
+		if (ww_pool_meet_holders(pool) == WW_CANCELLED)
 			return WW_CANCELLED;
 	}
-	if (!ww_slice_is_in_flight(slice)) {
-		slice->expected = slice->taken + ww_pool_taken(slice->pool, slice->number);
-		slice->until_ns = 0;
-		slice->sent_ns = 0;
-		slice->keep_ms = 0;
+	if (!ww_tokens_are_in_flight(pool, tokens)) {
+		tokens->expected = tokens->taken + ww_pool_taken(pool, tokens->number);
+		tokens->until_ns = 0;
+		tokens->sent_ns = 0;
+		tokens->keep_ms = 0;
 	}
-	if (is_delivery)
-		note_delivery(slice, escrow_ns);
-	until_ns = is_delivery ? WW_NEVER : ww_clock_deadline_ns(escrow_ns);
-	if (until_ns > slice->until_ns)
-		slice->until_ns = until_ns;
-	slice->expected += ours->uses ? ours->uses : 1;
-	ww_slice_write_deliveries(slice);
+	if (tokens->are_deliveries)
+		note_delivery(tokens, escrow_ns);
+	until_ns = tokens->are_deliveries ? WW_NEVER : ww_clock_deadline_ns(escrow_ns);
+	if (until_ns > tokens->until_ns)
+		tokens->until_ns = until_ns;
+	tokens->expected += ours->uses ? ours->uses : 1;
+	ww_slice_write_deliveries(slice, tokens);
+	return WW_OK;
+}
+
+/* The tokens of the slice of which one more is made. Return: WW_OK; WW_ERR_LIMIT. */
+static ww_status choose_tokens(struct ww_slice *slice, bool is_delivery,
+	struct ww_slice_tokens **out_tokens)
+{
+	struct ww_pool *pool = slice->pool;
+
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		*out_tokens = &slice->tokens[i];
+		if (!(*out_tokens)->is_shared || (*out_tokens)->are_deliveries == is_delivery)
+			return WW_OK;
+	}
+	if (!ww_slices_have_slot(pool))
+		(void)ww_slices_sweep(pool, pool->waiting_count);
+	if (!ww_slices_have_slot(pool))
+		return ww_fail(WW_ERR_LIMIT,
+			"cannot make both deliveries and other tokens of a slice: all %" PRIu32
+			" slots of the pool are taken, and one more is needed (slices_max)",
+			pool->slot_count);
+	*out_tokens = open_slot(slice);
 	return WW_OK;
 }
 
@@ -489,16 +567,20 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 static ww_status make_token(struct ww_memory *view, struct ww_broker *broker,
 	const struct ww_export_params *ours, struct ww_token *out_token)
 {
+	bool is_delivery = ours->flags & WW_EXPORT_DELIVERY;
 	struct ww_slice *slice = slice_of(view);
+	struct ww_slice_tokens *tokens;
 	struct ww_token_info info;
 
-	ww_slice_token_info(&info, view, slice->number, ours);
-	if (ours->flags & WW_EXPORT_DELIVERY)
+	if (is_delivery)
 		ww_try(ww_pool_check_deliveries(slice->pool, slice, ours->uses));
+	ww_try(choose_tokens(slice, is_delivery, &tokens));
+	ww_slice_token_info(&info, view, tokens->number, ours);
 	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
 	ww_try(ww_pool_keys_token(&slice->pool->keys, &info, out_token));
-	slice->is_shared = true;
-	return expect_imports(slice, ours);
+	tokens->is_shared = true;
+	tokens->are_deliveries = is_delivery;
+	return expect_imports(slice, tokens, ours);
 }
 
 static ww_status slice_export(struct ww_memory *view, struct ww_broker *broker,
@@ -527,7 +609,7 @@ static ww_status slice_revoke(struct ww_memory *view, const struct ww_broker *br
 		status = ww_fail(WW_ERR_NOT_FOUND,
 			"cannot revoke tokens: the slice's pool is not in %s broker",
 			broker ? "this" : "any");
-	else if (slice->is_shared)
+	else if (slice->tokens[0].is_shared)
 		status = renumber(slice);
 	pthread_mutex_unlock(&pool->lock);
 	return status;

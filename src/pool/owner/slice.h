@@ -36,28 +36,46 @@ struct ww_former_number {
 	uint64_t number;
 };
 
+/*
+ * A number of a slice, and what is known of the tokens that name it. Either all of these tokens are
+ * deliveries, or none is: an importer counts imports for each number, so the imports of one kind do
+ * not end the escrow of the other.
+ */
+struct ww_slice_tokens {
+	uint64_t number;
+	bool is_shared;      /* a token was made */
+	bool are_deliveries; /* if is_shared */
+	bool is_written;     /* deliveries.h */
+	uint32_t keep_ms;    /* how long deliveries keep the pool after this process */
+	uint64_t until_ns;   /* CLOCK_MONOTONIC; WW_NEVER: of deliveries, as long as the pool */
+	uint64_t sent_ns;    /* the last delivery */
+	uint64_t expected;   /* imports that all tokens together expect */
+	uint64_t taken;      /* imports here, and by processes that are gone */
+	uint64_t taken_here;
+};
+
+#define WW_SLICE_KINDS 2 /* of tokens: deliveries, others */
+
 struct ww_slice {
 	struct ww_memory view; /* whole: the chunk's memory */
 	struct ww_pool *pool;  /* a reference as long as it is used */
 	struct ww_chunk *chunk;
 	struct ww_arena_block *block;
-	uint64_t number;
+	/* The second one has a number since tokens of both kinds were made. */
+	struct ww_slice_tokens tokens[WW_SLICE_KINDS];
+	uint32_t kind_count; /* of these that have a number */
 	bool is_used;
-	bool is_shared; /* a token of it was made */
 	struct ww_release *releases;
 	struct ww_former_number *formers;
 	struct ww_list parts; /* the parts of it that tokens of it gave to this process */
 	struct ww_list link;  /* when it is not used: in pool->waiting, or in pool->spare */
-
-	/* The escrow. */
-	uint64_t until_ns; /* CLOCK_MONOTONIC; WW_NEVER: of deliveries, as long as the pool */
-	uint64_t sent_ns;  /* the last delivery */
-	uint64_t expected; /* imports that all tokens together expect */
-	uint64_t taken;    /* imports here, and by processes that are gone */
-	uint64_t taken_here;
-	uint32_t keep_ms; /* how long deliveries keep the pool after this process */
-	bool is_written;  /* deliveries.h */
 };
+
+/* @slot: of one of its numbers */
+static inline struct ww_slice_tokens *ww_slice_tokens_in(struct ww_slice *slice, uint32_t slot)
+{
+	return &slice->tokens[ww_slice_slot(slice->tokens[0].number) != slot];
+}
 
 /*
  * Looks again at slices that wait: at so many.
@@ -93,8 +111,8 @@ ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
 	struct ww_memory **out_memory);
 
 /*
- * No token of a slice in flight opens it any more. If this process does not use it, it may be given
- * back by this.
+ * No delivery of a slice in flight opens it any more. If this process uses the slice, no other
+ * token of it does either; if not, the slice may be given back by this.
  * Return: WW_OK; WW_ERR_LIMIT (it is used, and the pool has no slot left); WW_ERR_NO_MEMORY.
  */
 ww_status ww_slice_recall(struct ww_slice *slice);
@@ -114,11 +132,11 @@ static inline void ww_pool_give_slot(struct ww_pool *pool, uint64_t number)
 	pool->has_come_back = true;
 }
 
-/* Whether a token of it may still be imported for the first time. */
-bool ww_slice_is_in_flight(const struct ww_slice *slice);
+/* Whether one of the tokens, of a slice of the pool, may still be imported for the first time. */
+bool ww_tokens_are_in_flight(const struct ww_pool *pool, const struct ww_slice_tokens *tokens);
 
-/* How many imports deliveries of the slice expect yet. 0: none is in flight. */
-uint64_t ww_slice_deliveries(const struct ww_slice *slice);
+/* How many imports deliveries expect yet. 0: none is in flight, or they are no deliveries. */
+uint64_t ww_tokens_deliveries(const struct ww_pool *pool, const struct ww_slice_tokens *tokens);
 
 /* Whether a stream of this process has yet to let go of it. Forgets those that have. */
 bool ww_slice_is_streaming(struct ww_slice *slice);
@@ -130,10 +148,12 @@ bool ww_slice_is_streaming(struct ww_slice *slice);
 bool ww_slice_has_formers(struct ww_slice *slice);
 
 /*
- * The look that decides whether the slice, which is not in flight, is free. Until then its number
- * stays, so that a process that uses it can hand it on.
+ * The look that decides whether the slice, which is not in flight, is free. Until then its numbers
+ * stay, so that a process that uses it can hand it on.
  */
 bool ww_slice_is_free(struct ww_slice *slice);
+
+void ww_formers_free(struct ww_former_number *formers); /* the list; takes NULL */
 
 /* Frees a slice that nothing refers to. */
 void ww_slice_free(struct ww_slice *slice);

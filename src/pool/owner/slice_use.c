@@ -11,21 +11,21 @@
 #include "pool/owner/importers.h"
 #include "pool/owner/slice.h"
 
-bool ww_slice_is_in_flight(const struct ww_slice *slice)
+bool ww_tokens_are_in_flight(const struct ww_pool *pool, const struct ww_slice_tokens *tokens)
 {
-	return slice->expected > 0 &&
-		slice->taken + ww_pool_taken(slice->pool, slice->number) < slice->expected &&
-		ww_clock_now_ns() < slice->until_ns;
+	return tokens->expected > 0 &&
+		tokens->taken + ww_pool_taken(pool, tokens->number) < tokens->expected &&
+		ww_clock_now_ns() < tokens->until_ns;
 }
 
-uint64_t ww_slice_deliveries(const struct ww_slice *slice)
+uint64_t ww_tokens_deliveries(const struct ww_pool *pool, const struct ww_slice_tokens *tokens)
 {
 	uint64_t taken;
 
-	if (slice->sent_ns == 0 || slice->expected == 0)
+	if (tokens->sent_ns == 0 || tokens->expected == 0)
 		return 0;
-	taken = slice->taken + ww_pool_taken(slice->pool, slice->number);
-	return taken < slice->expected ? slice->expected - taken : 0;
+	taken = tokens->taken + ww_pool_taken(pool, tokens->number);
+	return taken < tokens->expected ? tokens->expected - taken : 0;
 }
 
 bool ww_slice_is_streaming(struct ww_slice *slice)
@@ -87,21 +87,28 @@ bool ww_slices_have_slot(struct ww_pool *pool)
 }
 
 /*
- * Whether no process uses the slice. A process that hands it on to another one is seen too: the
- * process that takes it counts that, so the count differs before and after the look.
+ * Whether no process uses the slice by that number. A process that hands it on to another one is
+ * seen too: the process that takes it counts that, so the count differs before and after the look.
  */
+static bool is_number_unused(const struct ww_pool *pool, uint64_t number)
+{
+	uint64_t taken = ww_pool_taken(pool, number);
+
+	return ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, number) &&
+		ww_pool_taken(pool, number) == taken;
+}
+
 static bool is_unused(struct ww_slice *slice)
 {
-	const struct ww_pool *pool = slice->pool;
-	uint64_t taken;
-
 	if (ww_slice_is_streaming(slice) || ww_slice_has_formers(slice))
 		return false;
-	if (!slice->is_shared)
-		return true;
-	taken = ww_pool_taken(pool, slice->number);
-	return ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, slice->number) &&
-		ww_pool_taken(pool, slice->number) == taken;
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		const struct ww_slice_tokens *tokens = &slice->tokens[i];
+
+		if (tokens->is_shared && !is_number_unused(slice->pool, tokens->number))
+			return false;
+	}
+	return true;
 }
 
 /* In this order, see slice_table.h. */
@@ -111,20 +118,27 @@ bool ww_slice_is_free(struct ww_slice *slice)
 
 	if (!is_unused(slice))
 		return false;
-	ww_slice_table_close_slot(table, ww_slice_slot(slice->number));
+	for (uint32_t i = 0; i < slice->kind_count; i++)
+		ww_slice_table_close_slot(table, ww_slice_slot(slice->tokens[i].number));
 	if (is_unused(slice))
 		return true;
-	ww_slice_table_reopen_slot(table, slice->number); /* a process came just before */
+	for (uint32_t i = 0; i < slice->kind_count; i++) /* a process came just before */
+		ww_slice_table_reopen_slot(table, slice->tokens[i].number);
 	return false;
+}
+
+void ww_formers_free(struct ww_former_number *formers)
+{
+	struct ww_former_number *former;
+
+	while ((former = formers)) {
+		formers = former->next;
+		free(former);
+	}
 }
 
 void ww_slice_free(struct ww_slice *slice)
 {
-	struct ww_former_number *former;
-
-	while ((former = slice->formers)) {
-		slice->formers = former->next;
-		free(former);
-	}
+	ww_formers_free(slice->formers);
 	free(slice);
 }
