@@ -16,6 +16,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "device/backend.h"
+#include "device/uuid.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_device_info)
 
@@ -95,13 +96,29 @@ static void list_device(struct ww_device *device)
 		host = device;
 }
 
-/* The same for the host device, of which there is one: nothing has to be made to find it. */
-static struct ww_device *find_open_host(void)
+/* @uuid: what the selector says, or NULL: it is an index, or NULL as that of the host device */
+static bool is_selected(const struct ww_device *device, const char *selector, const uint8_t *uuid)
 {
+	if (uuid)
+		return memcmp(device->uuid, uuid, sizeof(device->uuid)) == 0;
+	if (!selector)
+		return device->backend == &ww_host_backend;
+	return strcmp(device->selector + strlen(device->backend->name) + 1, selector) == 0;
+}
+
+/* The same by its name: nothing is made, and no driver asked, to find it. */
+static struct ww_device *find_open_by_name(const struct ww_backend *backend, const char *selector)
+{
+	const char *text = selector && strncmp(selector, "GPU-", 4) == 0 ? selector + 4 : selector;
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	bool has_uuid = text && ww_uuid_parse(text, uuid);
+
 	ww_list_for_each (link, &devices) {
 		struct ww_device *device = ww_container(link, struct ww_device, link);
 
-		if (device->backend == &ww_host_backend && ww_ref_try_get(&device->ref))
+		if (device->backend == backend &&
+			is_selected(device, selector, has_uuid ? uuid : NULL) &&
+			ww_ref_try_get(&device->ref))
 			return device;
 	}
 	return NULL;
@@ -111,7 +128,7 @@ static struct ww_device *find_open_host(void)
 static ww_status open_listed(const struct ww_backend *backend, const char *selector,
 	struct ww_device **out_device)
 {
-	struct ww_device *open = backend == &ww_host_backend ? find_open_host() : NULL;
+	struct ww_device *open = find_open_by_name(backend, selector);
 	struct ww_device *device;
 
 	if (!open) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "conformance/conformance.h"
+#include "support/driver.h"
 
 CASE(device_count, 0)
 {
@@ -86,22 +87,54 @@ static void name_uuid(char out[64], const char *prefix, const uint8_t uuid[WW_DE
 	}
 }
 
+/* Small letters, or capital ones. */
+static void name_in_letters(char out[64], const char *prefix, const struct ww_device_info *info,
+	bool are_capital)
+{
+	name_uuid(out, prefix, info->uuid);
+	for (char *c = out + strlen("cuda:") + strlen(prefix); *c && are_capital; c++)
+		*c = (char)toupper(*c);
+}
+
 CASE(device_open_by_uuid, NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
-	struct ww_device_info info = device_info(device);
-	char name[64];
+	const struct ww_device_info info = device_info(device);
+	char names[4][64];
 
+	for (size_t i = 0; i < 4; i++) {
+		name_in_letters(names[i], i < 2 ? "GPU-" : "", &info, i % 2);
+		must_open_same(device, names[i]);
+	}
+	ww_device_unref(device);
+	for (size_t i = 0; i < 4; i++) { /* while it is not open */
+		struct ww_device_info found;
+
+		MUST_OK(ww_device_open(names[i], &device));
+		found = device_info(device);
+		MUST_MATCH(info.uuid, found.uuid, sizeof(found.uuid));
+		ww_device_unref(device);
+	}
+}
+
+/* A process opens the device of each slice that it receives. */
+CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
+{
+	ww_device *device = subject_open();
+	const struct ww_device_info info = device_info(device);
+	char name[64];
+	uint64_t before;
+
+	if (!fake_get())
+		check_skip("only the fake driver counts its calls");
 	name_uuid(name, "GPU-", info.uuid);
+	before = fake_get()->call_count("*");
 	must_open_same(device, name);
-	for (char *c = name + strlen("cuda:GPU-"); *c; c++)
-		*c = (char)toupper(*c);
-	must_open_same(device, name);
-	name_uuid(name, "", info.uuid);
-	must_open_same(device, name);
-	for (char *c = name + strlen("cuda:"); *c; c++)
-		*c = (char)toupper(*c);
-	must_open_same(device, name);
+	must_open_same(device, info.selector);
+	MUST_EQUAL(before, fake_get()->call_count("*"));
+	ww_device_unref(device);
+	device = subject_open();
+	MUST(fake_get()->call_count("*") > before);
 	ww_device_unref(device);
 }
 
