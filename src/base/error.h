@@ -19,6 +19,9 @@
 
 #define WW_PRINTF(string, first) __attribute__((format(printf, string, first)))
 
+/* For what fills records: the compiler keeps the code that calls it apart from the rest. */
+#define WW_COLD __attribute__((cold))
+
 /*
  * Whether a call ends with this status, whatever it has still to do: an error, or its caller's
  * ww_cancel.
@@ -65,7 +68,7 @@
 #endif
 
 /* Records a failure the library found itself. Returns @status. */
-ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3);
+ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3) WW_COLD;
 
 /* So that a compiler, or an analyzer, knows which status it was without knowing the function. */
 #define ww_fail(status, ...)                         \
@@ -79,15 +82,16 @@ ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3);
  * Records what the kernel answered: "<message>: <text of the error> (ENAME)", then "; <remedy>"
  * unless it is NULL. Returns the status that @error stands for, see ww_status_from_errno().
  */
-ww_status ww_fail_errno(int error, const char *remedy, const char *format, ...) WW_PRINTF(3, 4);
+ww_status ww_fail_errno(int error, const char *remedy, const char *format, ...)
+	WW_PRINTF(3, 4) WW_COLD;
 
 /* The same, where the caller knows better than the table what @error means here. */
 ww_status ww_fail_errno_as(ww_status status, int error, const char *remedy, const char *format, ...)
-	WW_PRINTF(4, 5);
+	WW_PRINTF(4, 5) WW_COLD;
 
 /* Records a failure of another domain; "<message>: <answer>" and "; <remedy>" unless it is NULL. */
 ww_status ww_fail_native(ww_status status, int32_t domain, int64_t native, const char *answer,
-	const char *remedy, const char *format, va_list arguments) WW_PRINTF(6, 0);
+	const char *remedy, const char *format, va_list arguments) WW_PRINTF(6, 0) WW_COLD;
 
 /* The one table from errno to our statuses. */
 ww_status ww_status_from_errno(int error);
