@@ -51,7 +51,7 @@ static ww_status check_form(const struct ww_array *array)
 		return ww_fail(WW_ERR_INVALID, "ww_array.reserved is not 0");
 	ww_try(ww_array_check_shape(array->ndim, array->shape));
 	for (uint32_t i = array->ndim; i < WW_ARRAY_DIMS; i++) {
-		if (array->shape[i] != 0 || array->strides[i] != 0)
+		if ((array->shape[i] | array->strides[i]) != 0)
 			return ww_fail(WW_ERR_INVALID,
 				"an array of %" PRIu32
 				" dimensions has a shape or a stride at %" PRIu32

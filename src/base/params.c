@@ -38,8 +38,10 @@ ww_status ww_params_read(void *out, size_t out_bytes, const void *params, size_t
 				"%s has a field at byte %zu that this library (%s) does not know",
 				name, i, WW_VERSION);
 	}
-	memset(out, 0, out_bytes);
-	memcpy(out, params, size < out_bytes ? size : out_bytes);
+	if (size > out_bytes)
+		size = (uint32_t)out_bytes;
+	memcpy(out, params, size);
+	memset((uint8_t *)out + size, 0, out_bytes - size);
 	return WW_OK;
 }
 
@@ -51,8 +53,9 @@ ww_status ww_params_write(void *info, const void *ours, size_t our_bytes, size_t
 	uint32_t size;
 
 	ww_try(read_size(info, least, name, &size));
-	memset(theirs + skip, 0, size - skip);
-	memcpy(theirs + skip, (const uint8_t *)ours + skip,
-		(size < our_bytes ? size : our_bytes) - skip);
+	if (our_bytes > size)
+		our_bytes = size;
+	memcpy(theirs + skip, (const uint8_t *)ours + skip, our_bytes - skip);
+	memset(theirs + our_bytes, 0, size - our_bytes);
 	return WW_OK;
 }

@@ -47,6 +47,8 @@ bool ww_utf8_is_control(uint32_t point)
 
 bool ww_utf8_is_plain(const char *text)
 {
+	for (; *text >= 0x20 && *text < 0x7f; text++)
+		; /* ASCII, as nearly every text is */
 	while (*text) {
 		uint32_t point;
 		size_t bytes = ww_utf8_read(text, &point);

@@ -68,25 +68,28 @@ static ww_status check_fit(const struct ww_array *array, uint64_t bytes_of_span)
 ww_status ww_array_record_read(const struct ww_wire_array *record, uint64_t bytes_of_span,
 	struct ww_array *out_array, bool *out_has)
 {
-	struct ww_array array = {.struct_size = sizeof(array),
-		.dtype.code = record->dtype_code,
-		.dtype.bits = record->dtype_bits,
-		.dtype.lanes = record->dtype_lanes,
-		.ndim = record->ndim,
-		.offset = record->offset};
+	ww_status status;
 
 	memset(out_array, 0, sizeof(*out_array));
 	*out_has = false;
 	if (record->dtype_code == NO_ARRAY)
 		return check_none(record);
+	out_array->struct_size = sizeof(*out_array);
+	out_array->dtype.code = record->dtype_code;
+	out_array->dtype.bits = record->dtype_bits;
+	out_array->dtype.lanes = record->dtype_lanes;
+	out_array->ndim = record->ndim;
+	out_array->offset = record->offset;
 	for (size_t i = 0; i < WW_ARRAY_DIMS; i++) {
-		array.shape[i] = record->dims[i].shape;
-		array.strides[i] = record->dims[i].stride;
+		out_array->shape[i] = record->dims[i].shape;
+		out_array->strides[i] = record->dims[i].stride;
 	}
-	ww_try(check_fit(&array, bytes_of_span));
-	*out_array = array;
-	*out_has = true;
-	return WW_OK;
+	status = check_fit(out_array, bytes_of_span);
+	if (status == WW_OK)
+		*out_has = true;
+	else
+		memset(out_array, 0, sizeof(*out_array));
+	return status;
 }
 
 ww_status ww_array_record_decode(const uint8_t bytes[WW_ARRAY_RECORD_BYTES], uint64_t bytes_of_span,

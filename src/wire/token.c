@@ -30,6 +30,7 @@
 #define VERSION        1
 #define CHECKSUM_AT    12
 #define CHECKSUM_BYTES 4
+#define SECRET_AT      32
 #define INFO_V1_BYTES  offsetof(struct ww_token_info, slice)
 #define FLAGS          (WW_TOKEN_SLICE | WW_TOKEN_FOREIGN | WW_TOKEN_COUNTED | WW_TOKEN_PASSED)
 
@@ -166,31 +167,38 @@ static ww_status check_fields(const struct ww_wire_token *record, struct ww_arra
 	return ww_array_record_read(&record->array, record->bytes, out_array, out_has_array);
 }
 
-static ww_status read_token(const struct ww_token *theirs, struct ww_token_info *out_info)
+static ww_status read_token(const struct ww_token *token, struct ww_token_info *info)
 {
-	const struct ww_token token = *theirs;
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_wire_token record;
 	bool has_array = false;
 
-	ww_wire_decode_token(token.bytes, &record);
-	ww_try(check_envelope(&token, &record));
-	ww_try(check_fields(&record, &info.array, &has_array));
-	ww_try(check_form(&token, &record));
-	info.has_array = has_array;
-	copy_fields(&record, &info);
-	*out_info = info;
+	ww_wire_decode_token(token->bytes, &record);
+	ww_try(check_envelope(token, &record));
+	ww_try(check_fields(&record, &info->array, &has_array));
+	ww_try(check_form(token, &record));
+	info->struct_size = sizeof(*info);
+	info->has_array = has_array;
+	copy_fields(&record, info);
 	return WW_OK;
 }
 
 ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info)
 {
-	struct ww_token_info ours;
+	/* Most callers read a token to decide how to import it, and the import reads it again. */
+	static _Thread_local struct reading {
+		struct ww_token token;
+		struct ww_token_info info; /* struct_size 0: no token was read yet */
+	} last;
+	struct reading now;
 
 	ww_require(token && info, "ww_token_info_get: token or info is NULL");
 	ww_try(ww_params_check(info, INFO_V1_BYTES, "ww_token_info"));
-	ww_try(read_token(token, &ours));
-	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_token_info");
+	now.token = *token;
+	if (last.info.struct_size == 0 || memcmp(&now.token, &last.token, sizeof(now.token)) != 0) {
+		ww_try(read_token(&now.token, &now.info));
+		last = now;
+	}
+	return ww_params_write(info, &last.info, sizeof(last.info), INFO_V1_BYTES, "ww_token_info");
 }
 
 /* What has no place in a token cannot be seen in one any more. */
@@ -252,8 +260,5 @@ ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[W
 
 void ww_token_secret(const struct ww_token *token, uint8_t out_secret[WW_SECRET_BYTES])
 {
-	struct ww_wire_token record;
-
-	ww_wire_decode_token(token->bytes, &record);
-	memcpy(out_secret, record.secret, WW_SECRET_BYTES);
+	memcpy(out_secret, token->bytes + SECRET_AT, WW_SECRET_BYTES);
 }

@@ -146,6 +146,33 @@ static void golden_bytes(void **state)
 	assert_memory_equal(again.bytes, token.bytes, sizeof(token.bytes));
 }
 
+/* The first token that the thread reads. */
+static void zeros_are_no_token(void **state)
+{
+	const struct ww_token token = {{0}};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
+
+	(void)state;
+	assert_fails(ww_token_info_get(&token, &info), WW_ERR_PROTOCOL);
+}
+
+static void tokens_are_read_in_turn(void **state)
+{
+	struct ww_token_info infos[] = {sample(), sample()};
+	struct ww_token tokens[2];
+
+	(void)state;
+	infos[1].generation++;
+	for (size_t i = 0; i < 2; i++)
+		tokens[i] = made(&infos[i]);
+	for (size_t i = 0; i < 8; i++) { /* each twice, then the other */
+		struct ww_token_info found = WW_INIT(struct ww_token_info);
+
+		assert_int_equal(ww_token_info_get(&tokens[i / 2 % 2], &found), WW_OK);
+		assert_memory_equal(&found, &infos[i / 2 % 2], sizeof(found));
+	}
+}
+
 static void every_changed_byte_is_seen(void **state)
 {
 	struct ww_token_info info = {.struct_size = sizeof(info), .kind = 99};
@@ -534,7 +561,9 @@ static void the_longest_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(zeros_are_no_token),
 		cmocka_unit_test(golden_bytes),
+		cmocka_unit_test(tokens_are_read_in_turn),
 		cmocka_unit_test(every_changed_byte_is_seen),
 		cmocka_unit_test(lies_about_the_envelope),
 		cmocka_unit_test(lies_about_the_object),
