@@ -125,9 +125,10 @@ static ww_status tensor_new(ww_memory *memory, const struct ww_array *array,
 	ww_try(ww_process_enter());
 	ww_try(ww_memory_check(memory));
 	ww_try(ww_array_check(array, memory->bytes));
-	tensor = calloc(1, sizeof(*tensor));
+	tensor = malloc(sizeof(*tensor)); /* calloc() does not use glibc's caches of threads */
 	if (!tensor)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot make a tensor: out of memory");
+	memset(tensor, 0, sizeof(*tensor));
 	tensor->memory = ww_memory_ref(memory);
 	*out_tensor = tensor;
 	return WW_OK;
