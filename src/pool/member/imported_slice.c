@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "memory/view.h"
 #include "pool/member/member.h"
 
@@ -37,6 +38,7 @@ struct holding {
 };
 
 static const struct ww_view_class holding_class;
+static _Atomic uint32_t lagging_count WW_PER_PROCESS; /* of all members */
 
 /* --- taking and dropping --- */
 
@@ -214,6 +216,7 @@ static void take_settled(struct ww_member *member, struct ww_list *out_settled)
 			drop(member, holding->number);
 		ww_list_remove(link);
 		ww_list_append(out_settled, link);
+		lagging_count--;
 	}
 }
 
@@ -229,7 +232,8 @@ void ww_members_reclaim(void)
 	struct ww_list settled = WW_LIST_INIT(settled);
 	struct ww_list *link;
 
-	ww_members_each(take_settled_of, &settled);
+	if (lagging_count > 0)
+		ww_members_each(take_settled_of, &settled);
 	while ((link = ww_list_take_first(&settled)))
 		holding_free(ww_container(link, struct holding, link));
 	ww_members_drop_gone();
@@ -494,6 +498,7 @@ static ww_status release_by_stream(struct holding *holding, struct ww_stream *st
 {
 	ww_try(drop_by_stream(holding, stream));
 	ww_list_append(&holding->member->lagging, &holding->link);
+	lagging_count++;
 	return WW_OK;
 }
 

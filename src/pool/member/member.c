@@ -75,32 +75,35 @@ static bool owner_has_ended(const struct ww_member *member)
 		__atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) != WW_WIRE_CELL_STATE_LIVE;
 }
 
-/* Takes out members whose owners have ended, if nothing of them is in use. Under members_lock. */
-static void take_ended(struct ww_list *out_gone)
+/* Takes out a member whose owner has ended, if nothing of it is in use. Under members_lock. */
+static void take_if_ended(struct ww_member *member, struct ww_list *out_gone)
 {
-	struct ww_list *next;
+	if (member->users > 0 || !owner_has_ended(member))
+		return;
+	ww_list_remove(&member->link);
+	ww_list_append(out_gone, &member->link);
+}
 
-	for (struct ww_list *link = members.next; link != &members; link = next) {
-		struct ww_member *member = ww_container(link, struct ww_member, link);
+static void free_gone(struct ww_list *gone)
+{
+	struct ww_list *link;
 
-		next = link->next;
-		if (member->users == 0 && owner_has_ended(member)) {
-			ww_list_remove(link);
-			ww_list_append(out_gone, link);
-		}
-	}
+	while ((link = ww_list_take_first(gone)))
+		member_free(ww_container(link, struct ww_member, link));
 }
 
 void ww_members_drop_gone(void)
 {
 	struct ww_list gone = WW_LIST_INIT(gone);
-	struct ww_list *link;
+	struct ww_list *next;
 
 	pthread_mutex_lock(&members_lock);
-	take_ended(&gone);
+	for (struct ww_list *link = members.next; link != &members; link = next) {
+		next = link->next;
+		take_if_ended(ww_container(link, struct ww_member, link), &gone);
+	}
 	pthread_mutex_unlock(&members_lock);
-	while ((link = ww_list_take_first(&gone)))
-		member_free(ww_container(link, struct ww_member, link));
+	free_gone(&gone);
 }
 
 void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context)
@@ -120,12 +123,15 @@ void ww_member_ref(struct ww_member *member)
 
 void ww_member_leave(struct ww_member *member)
 {
+	struct ww_list gone = WW_LIST_INIT(gone);
+
 	if (!member)
 		return;
 	pthread_mutex_lock(&members_lock);
 	member->users--;
+	take_if_ended(member, &gone);
 	pthread_mutex_unlock(&members_lock);
-	ww_members_drop_gone();
+	free_gone(&gone);
 }
 
 /* --- joining: under join_lock --- */

@@ -89,21 +89,24 @@ static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 	return WW_OK;
 }
 
-static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
+static ww_status put_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
 {
-	struct ww_attachments *attachments = &chunk->memory->attachments;
-	struct ww_broker *broker = pool->keys.broker;
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
-	if (ww_hold_ref_is_held(attachments, broker))
-		return WW_OK;
 	ww_try(ww_put_request_init(&offer, chunk->memory, WW_STATE_SHARED, NULL));
 	offer.put.life = WW_LIFE_HELD;
 	offer.put.mode = CHUNK_MODE;
 	offer.put.gid = WW_GID_OWN;
 	offer.put.flags = WW_WIRE_PUT_FLAG_REPLACE; /* only the owner puts chunks */
 	ww_pool_chunk_name(offer.put.name, pool->id, chunk->index);
-	return ww_put_request_put(&offer, attachments, broker, 0);
+	return ww_put_request_put(&offer, &chunk->memory->attachments, pool->keys.broker, 0);
+}
+
+static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
+{
+	if (ww_hold_ref_is_held(&chunk->memory->attachments, pool->keys.broker))
+		return WW_OK;
+	return put_chunk(pool, chunk);
 }
 
 ww_status ww_pool_share_all(struct ww_pool *pool, struct ww_broker *broker)
