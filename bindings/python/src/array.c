@@ -93,16 +93,12 @@ static int array_traverse(PyObject *self, visitproc visit, void *arg)
 static void array_dealloc(PyObject *self)
 {
 	struct array_instance *array = (struct array_instance *)self;
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
 	PyObject_GC_UnTrack(self);
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(array->memory);
 	Py_XDECREF(array->ready.timeline);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 static const struct ww_array *array_of(PyObject *self)
@@ -419,9 +415,10 @@ static PyObject *array_copy_to(PyObject *self, PyObject *destination)
 	Py_RETURN_NONE;
 }
 
-static PyObject *array_close(PyObject *self, PyObject *arguments, PyObject *keywords)
+static PyObject *array_close(PyObject *self, PyObject *const *values, Py_ssize_t count,
+	PyObject *names)
 {
-	return memory_close(memory_of(self), arguments, keywords);
+	return memory_close(memory_of(self), values, count, names);
 }
 
 static PyObject *array_exit(PyObject *self, PyObject *unused)
@@ -497,7 +494,7 @@ static PyMethodDef methods[] = {
 		"Raises\n------\n"
 		"PeerLost\n    The process that was to write them ended before.\n"
 		"Timeout\n    `timeout` seconds passed first."},
-	{"close", KEYWORDS(array_close), METH_VARARGS | METH_KEYWORDS,
+	{"close", KEYWORDS(array_close), METH_FASTCALL | METH_KEYWORDS,
 		"close($self, /, stream=None)\n--\n\n"
 		"Release the memory, as `Memory.close`; also for all views of this package.\n\n"
 		"What NumPy or another library has of it stays valid."},
@@ -505,7 +502,7 @@ static PyMethodDef methods[] = {
 		"get_ipc_handle($self, /)\n--\n\n"
 		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"
 		"array lives."},
-	{"__dlpack__", KEYWORDS(array_dlpack), METH_VARARGS | METH_KEYWORDS,
+	{"__dlpack__", KEYWORDS(array_dlpack), METH_FASTCALL | METH_KEYWORDS,
 		"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
 		"A capsule with a DLPack tensor, as the array API says.\n\n"
 		"When the tensor of a GPU's memory ends, the memory is released after the work that the\n"

@@ -46,7 +46,7 @@ bool array_check_view(PyObject *self, PyObject *view);
 PyObject *array_view_buffer(PyObject *self, PyObject *buffer);
 
 /* array_exchange.c: with other libraries of this process */
-PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *array_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *array_interface(PyObject *self, void *unused);
 PyObject *array_cuda_interface(PyObject *self, void *unused);

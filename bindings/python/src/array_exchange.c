@@ -289,27 +289,43 @@ static PyObject *capsule_of_copy(PyObject *self, const struct dlpack_request *re
 	return capsule;
 }
 
-PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords)
+/* Which form of tensor the consumer knows. */
+static bool read_version(PyObject *version, bool *out_is_versioned)
 {
-	static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
-	PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-	struct dlpack_request request;
-	int major = 0, minor;
+	long major, minor;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream,
-		    &version, &device, &copy))
-		return NULL;
-	if (version != Py_None && !PyTuple_Check(version))
-		return PyErr_Format(PyExc_TypeError, "max_version is a tuple of two ints, not %R",
+	*out_is_versioned = false;
+	if (version == Py_None)
+		return true;
+	if (!PyTuple_Check(version) || PyTuple_Size(version) != 2) {
+		PyErr_Format(PyExc_TypeError, "max_version is a tuple of two ints, not %R",
 			version);
-	if (version != Py_None &&
-		!PyArg_ParseTuple(version, "ii;max_version is a tuple of two ints", &major, &minor))
-		return NULL;
-	if (!read_copy(copy, &request) || !read_place(self, device, &request))
+		return false;
+	}
+	major = PyLong_AsLong(PyTuple_GetItem(version, 0));
+	if (major == -1 && PyErr_Occurred())
+		return false;
+	minor = PyLong_AsLong(PyTuple_GetItem(version, 1));
+	*out_is_versioned = major >= 1;
+	return minor != -1 || !PyErr_Occurred();
+}
+
+PyObject *array_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names)
+{
+	static const char *const all[] = {"stream", "max_version", "dl_device", "copy", NULL};
+	PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+	PyObject **const out[] = {&stream, &version, &device, &copy};
+	const struct fast_call call = {values, count, names};
+	struct dlpack_request request;
+	bool is_versioned;
+
+	if (!convert_arguments("__dlpack__", all, 0, &call, out) ||
+		!read_version(version, &is_versioned) || !read_copy(copy, &request) ||
+		!read_place(self, device, &request))
 		return NULL;
 	if (request.must_copy)
-		return capsule_of_copy(self, &request, stream, major >= 1);
-	return order_consumer(self, stream) ? capsule_make(self, major >= 1, false) : NULL;
+		return capsule_of_copy(self, &request, stream, is_versioned);
+	return order_consumer(self, stream) ? capsule_make(self, is_versioned, false) : NULL;
 }
 
 /* --- the array interfaces, of CUDA and of NumPy --- */

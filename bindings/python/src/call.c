@@ -47,14 +47,10 @@ void call_end(PyObject *self)
 
 static void call_dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
 	if (call_of(self)->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(call_of(self)->stream);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 static ww_call *require_running(PyObject *self)

@@ -8,6 +8,58 @@
 
 #define SECOND_NS 1000000000.0
 
+/* --- arguments --- */
+
+/* Return: the index of a name; -1: there is none. */
+static Py_ssize_t find_name(const char *const names[], PyObject *name)
+{
+	for (Py_ssize_t i = 0; names[i]; i++) {
+		if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static bool take_named(const char *method, const char *const names[], PyObject *name,
+	PyObject *value, PyObject **const out[], Py_ssize_t positional)
+{
+	Py_ssize_t found = find_name(names, name);
+
+	if (found >= 0 && found >= positional) {
+		*out[found] = value;
+		return true;
+	}
+	if (found < 0)
+		PyErr_Format(PyExc_TypeError, "%s() has no argument %R", method, name);
+	else
+		PyErr_Format(PyExc_TypeError, "%s() was given %R by name and by position", method,
+			name);
+	return false;
+}
+
+bool convert_arguments(const char *method, const char *const names[], Py_ssize_t positional,
+	const struct fast_call *call, PyObject **const out[])
+{
+	Py_ssize_t named = call->names ? PyTuple_Size(call->names) : 0;
+
+	if (call->positional > positional) {
+		PyErr_Format(PyExc_TypeError,
+			"%s() was given %zd arguments by position; the most is %zd", method,
+			call->positional, positional);
+		return false;
+	}
+	for (Py_ssize_t i = 0; i < call->positional; i++)
+		*out[i] = call->values[i];
+	for (Py_ssize_t i = 0; i < named; i++) {
+		if (!take_named(method, names, PyTuple_GetItem(call->names, i),
+			    call->values[call->positional + i], out, call->positional))
+			return false;
+	}
+	return true;
+}
+
+/* --- numbers and words --- */
+
 int convert_timeout(PyObject *value, void *out_ns)
 {
 	uint64_t *ns = out_ns;

@@ -165,6 +165,8 @@ void handle_return(const struct handle_class *class, void *object);
 void handle_give_back(PyObject *self, const struct handle_class *class, void *object);
 
 void handle_close(PyObject *self, const struct handle_class *class);
+/* The end of every tp_dealloc: the memory of the instance, and its reference of the type. */
+void instance_free(PyObject *self);
 /* For tp_dealloc: closes, and frees the instance. */
 void handle_dealloc(PyObject *self, const struct handle_class *class);
 bool handle_is_closed(PyObject *self);
@@ -228,6 +230,24 @@ void callback_end(struct callback *callback);
 bool callback_is_stuck(void);
 
 /* --- convert.c: each returns false with an exception set --- */
+
+/* What a method with METH_FASTCALL | METH_KEYWORDS is given. */
+struct fast_call {
+	PyObject *const *values; /* by position, then by name */
+	Py_ssize_t positional;
+	PyObject *names; /* a tuple, or NULL */
+};
+
+/*
+ * The arguments of a method with METH_FASTCALL: without the tuple and the dict, which cost more
+ * than most calls.
+ * @method:     for messages
+ * @names:      of all parameters; NULL ends them
+ * @positional: so many may be given by position
+ * @out:        where the value of each name goes, borrowed; what is not given stays as it is
+ */
+bool convert_arguments(const char *method, const char *const names[], Py_ssize_t positional,
+	const struct fast_call *call, PyObject **const out[]);
 
 /* Seconds, or None: no limit. For PyArg_Parse's "O&", into a uint64_t. */
 int convert_timeout(PyObject *value, void *out_ns);

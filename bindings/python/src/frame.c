@@ -133,8 +133,6 @@ int frame_clear(PyObject *self)
 
 void frame_dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
 	struct frame *frame = frame_of(self);
 
 	PyObject_GC_UnTrack(self);
@@ -147,8 +145,7 @@ void frame_dealloc(PyObject *self)
 		hold_close(frame->hold);
 		frame_hold_unref(frame->hold);
 	}
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 /* --- its array --- */

@@ -119,16 +119,12 @@ PyObject *function_find(struct core *core, struct client_state *state, PyObject 
 
 static void function_dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
 	if (function_of(self)->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	handle_return(&state_class, function_of(self)->state);
 	call_form_unref(function_of(self)->form);
 	Py_XDECREF(function_of(self)->name);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 /* --- options of a call --- */

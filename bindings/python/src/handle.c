@@ -68,16 +68,23 @@ void handle_close(PyObject *self, const struct handle_class *class)
 	handle_return(class, object);
 }
 
-void handle_dealloc(PyObject *self, const struct handle_class *class)
+void instance_free(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	if (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)
+		PyObject_GC_Del(self);
+	else
+		PyObject_Free(self);
+	Py_DECREF(type);
+}
+
+void handle_dealloc(PyObject *self, const struct handle_class *class)
+{
 	if (((struct handle *)self)->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	handle_close(self, class);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 PyObject *handle_enter(PyObject *self, PyObject *unused)

@@ -348,15 +348,14 @@ static ww_status release_by(PyObject *self, PyObject *value)
 	return status;
 }
 
-PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names)
 {
-	static char *names[] = {"stream", NULL};
-	PyObject *value = Py_None;
+	static const char *const all[] = {"stream", NULL};
+	const struct fast_call call = {values, count, names};
+	PyObject *value = Py_None, **const out[] = {&value};
 	ww_status status = WW_OK;
 
-	/* Without arguments, as usual, what parsing costs is half of the call. */
-	if ((keywords || PyTuple_Size(arguments) > 0) &&
-		!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:close", names, &value))
+	if (!convert_arguments("close", all, 1, &call, out))
 		return NULL;
 	memory_drop_hold((struct memory_handle *)self);
 	if (value != Py_None && !handle_is_closed(self))
@@ -643,7 +642,7 @@ static PyMethodDef methods[] = {
 		"Raises\n------\n"
 		"AccessDenied\n    It was sent for reading only.\n"
 		"PeerLost\n    The other end is closed."},
-	{"close", KEYWORDS(memory_close), METH_VARARGS | METH_KEYWORDS,
+	{"close", KEYWORDS(memory_close), METH_FASTCALL | METH_KEYWORDS,
 		"close($self, /, stream=None)\n--\n\n"
 		"Release the memory. May be called twice.\n\n"
 		"Parameters\n----------\n"

@@ -63,7 +63,7 @@ ww_device *memory_device(PyObject *self, struct ww_memory_info *info);
 /* convert_stream() with the device of the memory. */
 ww_stream *memory_stream(PyObject *self, PyObject *value);
 /* Its method close(). */
-PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
 

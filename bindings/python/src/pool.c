@@ -302,17 +302,23 @@ static bool describe_array(struct core *core, PyObject *shape, PyObject *dtype,
 	return status == WW_OK;
 }
 
-static PyObject *pool_empty(PyObject *self, PyObject *arguments, PyObject *keywords)
+static PyObject *pool_empty(PyObject *self, PyObject *const *values, Py_ssize_t count,
+	PyObject *names)
 {
-	static char *names[] = {"shape", "dtype", "timeout", "cancel", NULL};
-	struct ww_array description = WW_INIT(struct ww_array);
-	PyObject *shape, *dtype, *cancel = NULL, *memory, *array;
+	static const char *const all[] = {"shape", "dtype", "timeout", "cancel", NULL};
+	const struct fast_call given = {values, count, names};
+	PyObject *shape = NULL, *dtype = NULL, *timeout = NULL, *cancel = NULL, *memory, *array;
+	PyObject **const out[] = {&shape, &dtype, &timeout, &cancel};
 	struct alloc_call call = {.alignment = 0};
 	struct core *core = core_of(self);
+	struct ww_array description;
 	uint64_t timeout_ns = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O&O:empty", names, &shape,
-		    &dtype, convert_timeout, &timeout_ns, &cancel) ||
+	if (!convert_arguments("empty", all, 2, &given, out))
+		return NULL;
+	if (!shape || !dtype)
+		return PyErr_Format(PyExc_TypeError, "empty() needs a shape and a dtype");
+	if ((timeout && !convert_timeout(timeout, &timeout_ns)) ||
 		!describe_array(core, shape, dtype, &description, &call.bytes))
 		return NULL;
 	if (call.bytes == 0)
@@ -514,7 +520,7 @@ static PyMethodDef methods[] = {
 		"    cannot free anything.\n"
 		"Timeout\n    There was no room within `timeout` seconds.\n"
 		"OutOfMemory\n    The device or the machine has no more for a new chunk."},
-	{"empty", KEYWORDS(pool_empty), METH_VARARGS | METH_KEYWORDS,
+	{"empty", KEYWORDS(pool_empty), METH_FASTCALL | METH_KEYWORDS,
 		"empty($self, /, shape, dtype, *, timeout=0.0, cancel=None)\n--\n\n"
 		"An Array in a slice of its own. Its elements are not set.\n\n"
 		"Parameters\n----------\n"

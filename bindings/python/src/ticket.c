@@ -46,8 +46,6 @@ PyObject *ticket_object(struct core *core, struct ticket_state *state, struct ca
 
 static void ticket_dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
 	struct ticket *ticket = ticket_of(self);
 
 	if (ticket->weakrefs)
@@ -57,8 +55,7 @@ static void ticket_dealloc(PyObject *self)
 	call_form_unref(ticket->form);
 	Py_XDECREF(ticket->held);
 	Py_XDECREF(ticket->result);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 /* --- failures --- */

@@ -435,15 +435,12 @@ static PyObject *token_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 
 static void token_dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
 	struct token_instance *instance = (struct token_instance *)self;
 
 	if (instance->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(instance->ready.timeline);
-	free_instance(self);
-	Py_DECREF(type);
+	instance_free(self);
 }
 
 static PyObject *token_from_bytes(PyObject *type, PyObject *data)

@@ -333,6 +333,26 @@ def test_arguments_of_empty_are_checked(pool, arguments, error):
     assert pool.info().allocations == 0
 
 
+@pytest.mark.parametrize("call, said", [
+    (lambda pool, array: pool.empty(1, "uint8", 0.0), "given 3 arguments by position; the most is 2"),
+    (lambda pool, array: pool.empty(1, "uint8", size=2), "no argument 'size'"),
+    (lambda pool, array: pool.empty(1, dtype="uint8", shape=2), "'shape' by name and by position"),
+    (lambda pool, array: pool.empty(dtype="uint8"), "a shape and a dtype"),
+    (lambda pool, array: array.__dlpack__(None), "the most is 0"),
+    (lambda pool, array: array.__dlpack__(max_version=(1,)), "a tuple of two ints"),
+    (lambda pool, array: array.__dlpack__(max_version=(1, "0")), "int"),
+    (lambda pool, array: array.close(None, None), "the most is 1"),
+    (lambda pool, array: array.memory.close(streams=None), "no argument 'streams'"),
+])
+def test_what_is_wrong_with_arguments_is_said(pool, call, said):
+    array = pool.empty(shape=1, dtype="uint8", timeout=0.0, cancel=None)
+    with pytest.raises(TypeError, match=said):
+        call(pool, array)
+    assert not array.closed
+    array.close(stream=None)
+    assert array.closed
+
+
 def test_threads_share_a_pool(pool):
     def use():
         for i in range(200):
