@@ -92,6 +92,7 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 	struct ready_point point;
 	struct ww_token token;
 	PyObject *made = NULL;
+	struct sent sent;
 	ww_status status = WW_OK;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OO&O&OO:token", names, &access,
@@ -110,8 +111,8 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 	token_deliver(&params);
 	if (status != WW_OK && status != WW_NOT_READY)
 		error_raise(core, status);
-	else if (memory_export(instance(self)->memory, broker, &params, cancel, &token))
-		made = token_object_sent(core, &token, params.uses);
+	else if (memory_export(instance(self)->memory, broker, &params, cancel, &token, &sent))
+		made = token_object_sent(core, &token, &sent);
 	handle_return(&broker_class, broker);
 	if (made && status == WW_NOT_READY)
 		token_set_ready(made, &point);
@@ -127,13 +128,11 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 		.flags = WW_EXPORT_DELIVERY,
 		.array = &instance(self)->array,
 	};
-	struct core *core = core_of(self);
 	struct ww_token token;
 	struct sent sent;
 
 	(void)unused;
-	if (!memory_export_pickle(instance(self)->memory, &params, &token))
+	if (!memory_export_pickle(instance(self)->memory, &params, &token, &sent))
 		return NULL;
-	sent = sent_choose(&token, 1);
-	return token_pickle_ready(core, &token, &instance(self)->ready, &sent);
+	return token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent);
 }

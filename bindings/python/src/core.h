@@ -87,7 +87,6 @@ struct core {
 	PyObject *dtype_text;          /* the type that was converted last, of convert.c; or NULL */
 	struct ww_dtype dtype;         /* what it names */
 	PyObject *unpickle; /* the function that pickles name, of token_pickle.c; or NULL */
-	bool is_registered; /* the types, with multiprocessing: of token_pickle.c */
 	PyObject *ready; /* a dict from streams of others to timelines, of array_share.c; or NULL */
 };
 

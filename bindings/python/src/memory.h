@@ -11,6 +11,8 @@
 
 #include "core.h"
 
+struct sent;
+
 /* What came by a pickle, until the first use. */
 struct memory_hold {
 	ww_object *object;
@@ -111,15 +113,19 @@ PyObject *memory_publish(PyObject *self, PyObject *arguments, PyObject *keywords
 PyObject *memory_send(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *memory_receive(PyObject *type, PyObject *arguments, PyObject *keywords);
 PyObject *memory_reduce(PyObject *self, PyObject *unused);
-/* A token of the memory; params.access 0: that of the Memory. false with an exception. */
+/*
+ * A token of the memory; params.access 0: that of the Memory.
+ * @out_sent:  what a pickle of the token says of itself
+ * Return: false with an exception.
+ */
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
-	PyObject *cancel, struct ww_token *out_token);
+	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent);
 
 /* A token of what is not mapped (memory_is_held()), which is valid as long as others hold it. */
 bool memory_export_held(PyObject *self, struct ww_token *out_token);
 
 /* The same as memory_export() for a pickle: an error says what to do if the Memory is closed. */
 bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
-	struct ww_token *out_token);
+	struct ww_token *out_token, struct sent *out_sent);
 
 #endif

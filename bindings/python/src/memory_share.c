@@ -12,7 +12,7 @@ struct export_call {
 	ww_memory *memory;
 	ww_broker *broker;
 	struct ww_export_params params;
-	struct ww_token token;
+	struct ww_token *token;
 };
 
 static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
@@ -20,44 +20,47 @@ static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct export_call *args = call;
 
 	(void)timeout_ns;
-	return ww_memory_export(args->memory, args->broker, &args->params, cancel, &args->token);
+	return ww_memory_export(args->memory, args->broker, &args->params, cancel, args->token);
 }
 
 /* Without an access: as the Memory has it; what is sealed in its broker is exported for reading. */
-static ww_status export_as_mapped(struct core *core, struct export_call *call, PyObject *cancel)
+static ww_status export_as_mapped(struct core *core, struct export_call *call,
+	const struct ww_memory_info *info, PyObject *cancel)
 {
-	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	ww_status status = ww_memory_info_get(call->memory, &info);
+	ww_status status;
 
-	if (status != WW_OK)
-		return status;
-	call->params.access = info.access;
+	call->params.access = info->access;
 	status = wait_brief(core, run_export, call, cancel);
-	if (status != WW_ERR_ACCESS || info.access == WW_ACCESS_READ)
+	if (status != WW_ERR_ACCESS || info->access == WW_ACCESS_READ)
 		return status;
 	call->params.access = WW_ACCESS_READ;
 	return wait_brief(core, run_export, call, cancel);
 }
 
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
-	PyObject *cancel, struct ww_token *out_token)
+	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent)
 {
-	struct export_call call = {.broker = broker, .params = *params};
+	struct export_call call = {.broker = broker, .params = *params, .token = out_token};
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	struct core *core = core_of(self);
 	ww_status status;
 
 	call.memory = memory_borrow_to_share(self);
 	if (!call.memory)
 		return false;
-	status = call.params.access ? wait_brief(core, run_export, &call, cancel)
-				    : export_as_mapped(core, &call, cancel);
-	handle_give_back(self, &memory_class, call.memory);
+	status = ww_memory_info_get(call.memory, &info);
 	if (status == WW_OK)
-		memory_mark_lent(self);
-	else
+		status = call.params.access ? wait_brief(core, run_export, &call, cancel)
+					    : export_as_mapped(core, &call, &info, cancel);
+	handle_give_back(self, &memory_class, call.memory);
+	if (status != WW_OK) {
 		error_raise(core, status);
-	*out_token = call.token;
-	return status == WW_OK;
+		return false;
+	}
+	*out_sent = sent_choose(info.flags & WW_MEMORY_IS_SLICE, params->uses);
+	if (info.flags & WW_MEMORY_IS_WRAPPED)
+		memory_mark_lent(self);
+	return true;
 }
 
 PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -69,6 +72,7 @@ PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 	struct core *core = core_of(self);
 	ww_broker *broker = NULL;
 	struct ww_token token;
+	struct sent sent;
 	bool made;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$O&O&O&O&OO:token", names, &access,
@@ -80,9 +84,9 @@ PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 	if (where != Py_None && !(broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
 		return NULL;
 	token_deliver(&params);
-	made = memory_export(self, broker, &params, cancel, &token);
+	made = memory_export(self, broker, &params, cancel, &token, &sent);
 	handle_return(&broker_class, broker);
-	return made ? token_object_sent(core, &token, params.uses) : NULL;
+	return made ? token_object_sent(core, &token, &sent) : NULL;
 }
 
 static ww_status run_revoke(void *memory, uint64_t timeout_ns, ww_cancel *cancel)
@@ -242,7 +246,7 @@ static bool can_pickle(PyObject *self)
 struct pass_call {
 	ww_object *hold;
 	struct ww_token_params params;
-	struct ww_token token;
+	struct ww_token *token;
 };
 
 static ww_status run_pass_on(void *call, uint64_t timeout_ns, ww_cancel *cancel)
@@ -250,17 +254,21 @@ static ww_status run_pass_on(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct pass_call *args = call;
 
 	(void)timeout_ns;
-	return ww_object_export(args->hold, &args->params, cancel, &args->token);
+	return ww_object_export(args->hold, &args->params, cancel, args->token);
 }
 
-/* What came by a pickle, and is as it came, is passed on without a mapping. */
+/*
+ * What came by a pickle, and is as it came, is passed on without a mapping.
+ * @out_is_slice: set, if so
+ */
 static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
-	const struct ww_array *array)
+	const struct ww_array *array, bool *out_is_slice)
 {
 	struct ww_token_info info;
 
 	if (!handle->hold || !token_info(core, &handle->hold->token, &info))
 		return false;
+	*out_is_slice = info.flags & WW_TOKEN_SLICE;
 	return array ? info.has_array && !memcmp(array, &info.array, sizeof(*array))
 		     : !info.has_array;
 }
@@ -271,13 +279,13 @@ static bool memory_pass_on(PyObject *self, const struct ww_token_params *params,
 	struct pass_call call = {
 		.hold = ww_object_ref(((struct memory_handle *)self)->hold->object),
 		.params = *params,
+		.token = out_token,
 	};
 	ww_status status = wait_brief(core_of(self), run_pass_on, &call, NULL);
 
 	handle_return(&hold_class, call.hold);
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
-	*out_token = call.token;
 	return status == WW_OK;
 }
 
@@ -292,19 +300,22 @@ bool memory_export_held(PyObject *self, struct ww_token *out_token)
 }
 
 bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
-	struct ww_token *out_token)
+	struct ww_token *out_token, struct sent *out_sent)
 {
 	const struct ww_token_params delivery = {
 		.struct_size = sizeof(delivery),
 		.uses = 1,
 		.flags = WW_EXPORT_DELIVERY,
 	};
+	bool is_slice;
 
 	if (!can_pickle(self))
 		return false;
-	if (is_as_it_came(core_of(self), (struct memory_handle *)self, params->array))
+	if (is_as_it_came(core_of(self), (struct memory_handle *)self, params->array, &is_slice)) {
+		*out_sent = sent_choose(is_slice, delivery.uses);
 		return memory_pass_on(self, &delivery, out_token);
-	return !PyErr_Occurred() && memory_export(self, NULL, params, NULL, out_token);
+	}
+	return !PyErr_Occurred() && memory_export(self, NULL, params, NULL, out_token, out_sent);
 }
 
 PyObject *memory_reduce(PyObject *self, PyObject *unused)
@@ -319,8 +330,7 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused)
 	struct sent sent;
 
 	(void)unused;
-	if (!memory_export_pickle(self, &params, &token))
+	if (!memory_export_pickle(self, &params, &token, &sent))
 		return NULL;
-	sent = sent_choose(&token, 1);
 	return token_pickle_ready(core_of(self), &token, &none, &sent);
 }

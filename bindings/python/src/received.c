@@ -12,10 +12,14 @@
 
 static struct sent received[PLACES]; /* uses: how often it came */
 
-/* Random numbers that no pickle has yet. A child made by fork() draws its own. */
+/*
+ * Random numbers that no pickle has yet. A child made by fork() draws its own. The low bits count
+ * on from a random start: so the pickles of one sender lie side by side in the receiver's table.
+ */
 static struct {
 	uint64_t numbers[DRAWN];
 	unsigned int left;
+	uint64_t count;
 } drawn;
 
 static void drawn_forget(void)
@@ -35,20 +39,18 @@ static uint64_t draw(void)
 		if (getrandom(drawn.numbers, sizeof(drawn.numbers), 0) != sizeof(drawn.numbers))
 			return 0;
 		drawn.left = DRAWN;
+		if (drawn.count == 0)
+			drawn.count = drawn.numbers[0];
 	}
-	return drawn.numbers[--drawn.left];
+	return (drawn.numbers[--drawn.left] & ~(uint64_t)(PLACES - 1)) | drawn.count++ % PLACES;
 }
 
 /* Without a random number the pickle is not counted. */
-struct sent sent_choose(const struct ww_token *token, uint32_t uses)
+struct sent sent_choose(bool is_slice, uint32_t uses)
 {
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	struct sent sent = {.uses = uses};
-
-	if (uses == 0 || ww_token_info_get(token, &info) != WW_OK || !(info.flags & WW_TOKEN_SLICE))
+	if (!is_slice || uses == 0)
 		return (struct sent){.number = 0};
-	sent.number = draw();
-	return sent;
+	return (struct sent){.number = draw(), .uses = uses};
 }
 
 static struct sent *received_place(const struct sent *sent)

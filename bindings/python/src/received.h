@@ -20,8 +20,12 @@ struct sent {
 	uint32_t uses;   /* how often a process may receive it */
 };
 
-/* For a token that is sent. @uses: 0: any number */
-struct sent sent_choose(const struct ww_token *token, uint32_t uses);
+/*
+ * For a token that is sent.
+ * @is_slice: it names a slice; of other memory the broker counts
+ * @uses:     0: any number
+ */
+struct sent sent_choose(bool is_slice, uint32_t uses);
 
 /* Whether it may be received (again); false with an exception. */
 bool received_check(struct core *core, const struct sent *sent);

@@ -43,12 +43,13 @@ PyObject *token_object(struct core *core, const struct ww_token *token)
 	return (PyObject *)made;
 }
 
-PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses)
+PyObject *token_object_sent(struct core *core, const struct ww_token *token,
+	const struct sent *sent)
 {
 	PyObject *made = token_object(core, token);
 
 	if (made)
-		((struct token_instance *)made)->sent = sent_choose(token, uses);
+		((struct token_instance *)made)->sent = *sent;
 	return made;
 }
 

@@ -69,8 +69,9 @@ void token_deliver(struct ww_export_params *params);
 bool read_name_or_token(struct core *core, PyObject *value, const char **out_name,
 	const struct ww_token **out_token, PyObject **out_text);
 
-/* A Token that was made for so many receivers; 0: any number. */
-PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses);
+/* A Token that may be received as often as @sent says. */
+PyObject *token_object_sent(struct core *core, const struct ww_token *token,
+	const struct sent *sent);
 /* The point at which the bytes that a Token names are ready. */
 void token_set_ready(PyObject *self, const struct ready_point *point);
 

@@ -18,6 +18,8 @@
  */
 #include "token.h"
 
+#include <endian.h>
+
 #include "array.h"
 #include "barrier.h"
 #include "channel.h"
@@ -38,14 +40,27 @@ struct payload {
 
 static void payload_number(struct payload *payload, uint64_t value, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i++)
-		payload->bytes[payload->count++] = (uint8_t)(value >> 8 * i);
+	const uint64_t little = htole64(value);
+
+	memcpy(payload->bytes + payload->count, &little, bytes);
+	payload->count += bytes;
+}
+
+static bool is_zero(const uint8_t bytes[sizeof(uint64_t)])
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word == 0;
 }
 
 static void payload_token(struct payload *payload, const struct ww_token *token)
 {
 	size_t bytes = WW_TOKEN_BYTES;
 
+	/* About half of a token is zeros, so they are looked at by 8. */
+	while (bytes > 0 && is_zero(token->bytes + bytes - sizeof(uint64_t)))
+		bytes -= sizeof(uint64_t);
 	while (bytes > 0 && token->bytes[bytes - 1] == 0)
 		bytes--;
 	payload_number(payload, bytes, 2);
@@ -66,28 +81,6 @@ static PyObject *pickle_of(PyObject *function, const struct payload *payload)
 	return made;
 }
 
-/* If multiprocessing is loaded, whose pickles are then made in half the time. */
-static bool register_types(struct core *core)
-{
-	PyObject *name = PyUnicode_FromString("multiprocessing.reduction");
-	PyObject *module = name ? PyImport_GetModule(name) : NULL;
-	PyObject *pickler = module ? optional_attribute(module, "ForkingPickler") : NULL;
-	PyObject *function = pickler ? optional_attribute(pickler, "register") : NULL;
-	PyObject *warpway = function ? PyImport_ImportModule("warpway") : NULL;
-	PyObject *done = NULL;
-
-	core->is_registered = function;
-	if (warpway)
-		done = PyObject_CallMethod(warpway, "_register_types", "O", function);
-	Py_XDECREF(done);
-	Py_XDECREF(warpway);
-	Py_XDECREF(function);
-	Py_XDECREF(pickler);
-	Py_XDECREF(module);
-	Py_XDECREF(name);
-	return !PyErr_Occurred();
-}
-
 /* Return: borrowed; NULL with an exception. */
 static PyObject *unpickle_function(struct core *core)
 {
@@ -106,9 +99,10 @@ static PyObject *pickle_sent(struct core *core, const struct ww_token *token,
 	const struct ww_token *timeline, uint64_t value, const struct sent *sent)
 {
 	PyObject *function = unpickle_function(core);
-	struct payload payload = {.count = 0};
+	struct payload payload;
 
-	if (!function || (!core->is_registered && !register_types(core)))
+	payload.count = 0; /* alone: the bytes are many */
+	if (!function)
 		return NULL;
 	payload_number(&payload, PICKLE_VERSION, 1);
 	payload_number(&payload, (timeline ? PICKLE_READY : 0) | (sent->number ? PICKLE_SENT : 0),

@@ -197,26 +197,15 @@ def _unpickle(payload: bytes) -> object:
     return _core.unpickle(payload)
 
 
-def _register_types(register: Callable[[type[Any], Callable[[Any], Any]], object]) -> None:
-    """Pickle looks into a table before it looks for a method.
-
-    multiprocessing has a table of its own, in front of the one of `copyreg`. The first pickle of one of
-    these types that finds multiprocessing loaded has them registered there, which halves the time of the
-    others.
-    """
-    for kind in (Array, Memory, Token, Pool):
-        register(kind, kind.__reduce__)
-
-
-_register_types(copyreg.pickle)
+# Pickle looks into this table before it looks for a method, which halves its time. multiprocessing copies it.
+for _kind in (Array, Memory, Token, Pool):
+    copyreg.pickle(_kind, _kind.__reduce__)
 
 _LAZY = {"IpcArrayHandle": "_ipc", "open_ipc_array": "_ipc"}
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
-    from typing import Any
 
     from warpway._ipc import IpcArrayHandle, open_ipc_array
 else:
