@@ -178,11 +178,15 @@ ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadat
 ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadata *metadata,
 	ww_stream *stream);
 
-/* From now on its end is ordered by this stream. */
-void frame_hold_order(struct frame_hold *hold, ww_stream *stream);
+/*
+ * Under the GIL: from now on the end of an open frame is ordered by @stream, which is taken over.
+ * Return: the former one, or @stream itself, for the caller to release without the GIL; or NULL.
+ */
+ww_stream *frame_hold_order(struct frame_hold *hold, ww_stream *stream);
 
 struct frame_hold *frame_hold_ref(struct frame_hold *hold);
-struct frame_hold *frame_hold_unref(struct frame_hold *hold);
+/* Both without the GIL: the last reference waits for the hold's stream. */
+void frame_hold_unref(void *hold);
 void frame_hold_add_user(struct frame_hold *hold);
 /* The last one ends the frame. For ww_wrap_params.release, too. */
 void frame_hold_drop_user(void *hold);

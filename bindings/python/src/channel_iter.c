@@ -89,7 +89,7 @@ static bool order_for_stream(PyObject *frame, PyObject *value)
 	array = stream ? PyObject_GetAttrString(frame, "array") : NULL;
 	done = array ? PyObject_CallMethod(array, "wait", "O", value) : NULL;
 	if (done)
-		frame_hold_order(hold, stream);
+		stream = frame_hold_order(hold, stream);
 	handle_return(&stream_class, stream);
 	Py_XDECREF(done);
 	Py_XDECREF(array);

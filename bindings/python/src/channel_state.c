@@ -310,20 +310,26 @@ bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_r
 
 /* --- frames --- */
 
+/* One without references, or that was not filled. */
+static void hold_free(struct frame_hold *hold)
+{
+	ww_stream_unref(hold->stream);
+	channel_state_unref(hold->state);
+	free(hold);
+}
+
 struct frame_hold *frame_hold_ref(struct frame_hold *hold)
 {
 	__atomic_add_fetch(&hold->refs, 1, __ATOMIC_RELAXED);
 	return hold;
 }
 
-struct frame_hold *frame_hold_unref(struct frame_hold *hold)
+void frame_hold_unref(void *released)
 {
-	if (!hold || __atomic_sub_fetch(&hold->refs, 1, __ATOMIC_ACQ_REL) > 0)
-		return NULL;
-	ww_stream_unref(hold->stream);
-	channel_state_unref(hold->state);
-	free(hold);
-	return NULL;
+	struct frame_hold *hold = released;
+
+	if (__atomic_sub_fetch(&hold->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		hold_free(hold);
 }
 
 void frame_hold_add_user(struct frame_hold *hold)
@@ -405,12 +411,14 @@ void frame_hold_drop_user(void *dropped)
 	channel_state_unref(state);
 }
 
-void frame_hold_order(struct frame_hold *hold, ww_stream *stream)
+ww_stream *frame_hold_order(struct frame_hold *hold, ww_stream *stream)
 {
 	ww_stream *former = hold->stream;
 
-	hold->stream = ww_stream_ref(stream);
-	ww_stream_unref(former);
+	if (!stream || !hold->is_open)
+		return stream;
+	hold->stream = stream;
+	return former;
 }
 
 /* By the thread that uses the channel. */
@@ -697,14 +705,6 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 			return WW_CANCELLED;
 	} while (is_retiring && spent_ns < timeout_ns);
 	return status;
-}
-
-/* A hold that was not filled. */
-static void hold_free(struct frame_hold *hold)
-{
-	ww_stream_unref(hold->stream);
-	channel_state_unref(hold->state);
-	free(hold);
 }
 
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,

@@ -41,17 +41,26 @@ static const struct frame_class *class_of(PyObject *self)
 	return frame_of(self)->hold->state->class;
 }
 
+/*
+ * Without the GIL: the end of a hold ends its stream, which is waited for, and may have a Python
+ * function to run.
+ */
+static void hold_return(struct frame_hold *hold, void (*end)(void *hold))
+{
+	if (callback_is_stuck())
+		return;
+	Py_BEGIN_ALLOW_THREADS
+	end(hold);
+	Py_END_ALLOW_THREADS
+}
+
 /* The Frame is its user no more. */
 static void hold_close(struct frame_hold *hold)
 {
 	if (!hold->is_open)
 		return;
 	hold->is_open = false;
-	if (callback_is_stuck())
-		return;
-	Py_BEGIN_ALLOW_THREADS
-	frame_hold_drop_user(hold);
-	Py_END_ALLOW_THREADS
+	hold_return(hold, frame_hold_drop_user);
 }
 
 /* --- what its array is --- */
@@ -100,7 +109,7 @@ PyObject *frame_object(struct core *core, struct frame_hold *hold, PyObject *str
 
 	if (!made) {
 		hold_close(hold);
-		frame_hold_unref(hold);
+		hold_return(hold, frame_hold_unref);
 		return NULL;
 	}
 	made->hold = hold;
@@ -143,7 +152,7 @@ void frame_dealloc(PyObject *self)
 	Py_XDECREF(frame->metadata);
 	if (frame->hold) {
 		hold_close(frame->hold);
-		frame_hold_unref(frame->hold);
+		hold_return(frame->hold, frame_hold_unref);
 	}
 	instance_free(self);
 }
@@ -186,7 +195,7 @@ static PyObject *frame_memory(struct core *core, struct frame_hold *hold)
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK) {
 		frame_fail(core, hold, status);
-		frame_hold_drop_user(hold);
+		hold_return(hold, frame_hold_drop_user);
 		return NULL;
 	}
 	made = memory_object_imported(core, memory);
@@ -512,9 +521,7 @@ PyObject *frame_end(PyObject *self, PyObject *value, bool is_done)
 
 	if (!read_stream(self, value, &stream))
 		return NULL;
-	if (stream && hold->is_open)
-		frame_hold_order(hold, stream);
-	handle_return(&stream_class, stream);
+	handle_return(&stream_class, frame_hold_order(hold, stream));
 	if (is_done)
 		frame_close_done(self);
 	else

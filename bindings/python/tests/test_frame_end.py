@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Python does while a frame ends: functions of its stream, weakref callbacks, other threads."""
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from children import LIMIT_S
+
+
+def run(program, *arguments):
+    """In a process of its own, since a fault stops, or ends, the interpreter."""
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *arguments], capture_output=True,
+                           text=True, timeout=LIMIT_S, env={**os.environ, "PYTHONMALLOC": "debug"}, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("kind, end", [("Channel", "release"), ("WorkQueue", "acknowledge")])
+def test_frame_has_the_last_reference_of_a_stream(device, kind, end):
+    """The end of the stream waits for its function, which needs the GIL."""
+    run("""
+        import sys, time
+        import warpway
+
+        device, kind, end = sys.argv[1:]
+        ran = []
+        producer = getattr(warpway, kind)(None, slot_bytes=64, device=device, kind="host")
+        consumer = getattr(warpway, kind).get(producer.token(), device=device)
+
+        def work(name):
+            stream = warpway.Stream(device)
+            stream.call(lambda: (time.sleep(0.05), ran.append(name)))
+            return stream
+
+        frame = producer.acquire(work("acquired"))
+        frame.publish()
+        frame = None
+        frame = consumer.receive(warpway.Stream(device))
+        getattr(frame, end)(work("ordered"))
+        frame = None
+        producer.acquire().publish()
+        frame = consumer.receive(work("received"))
+        frame = None
+        consumer.close()
+        producer.close()
+        while len(ran) < 3:
+            time.sleep(0.001)
+    """, device, kind, end)
