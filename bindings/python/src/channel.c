@@ -86,11 +86,12 @@ static void channel_shut(PyObject *self)
 {
 	struct channel_state *state = handle_of(self)->base.object;
 
+	if (state)
+		channel_state_ref(state); /* while frames end, other code may close it */
 	end_frames(self);
 	if (!state || callback_is_stuck())
 		return;
 	channel_state_set_kept(state, 0);
-	channel_state_ref(state);
 	Py_BEGIN_ALLOW_THREADS
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS

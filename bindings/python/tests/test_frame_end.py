@@ -48,3 +48,18 @@ def test_frame_has_the_last_reference_of_a_stream(device, kind, end):
         while len(ran) < 3:
             time.sleep(0.001)
     """, device, kind, end)
+
+
+def test_channel_is_closed_while_its_frame_ends(device):
+    """close() ends the frame that next() gave, and a weakref callback of that closes the Channel, too."""
+    run("""
+        import sys, weakref
+        import warpway
+
+        producer = warpway.Channel(None, slot_bytes=64, device=sys.argv[1], kind="host")
+        consumer = warpway.Channel.get(producer.token(), device=sys.argv[1])
+        producer.acquire().publish()
+        end = weakref.ref(next(consumer), lambda ref: consumer.close())
+        consumer.close()
+        assert consumer.closed and end() is None and producer.consumers == 0
+    """, device)
