@@ -120,7 +120,8 @@ static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cance
 	frame = channel_take(self, false, Py_None, timeout_ns, cancel);
 	if (!frame)
 		return NULL;
-	channel_end_given(self, true); /* another thread iterates, too */
+	while (handle_of(self)->given) /* other code iterates, too, also while a frame ends */
+		channel_end_given(self, true);
 	if (!handle_is_closed(self))
 		handle_of(self)->given = Py_NewRef(frame);
 	return frame;

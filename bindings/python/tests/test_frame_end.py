@@ -63,3 +63,28 @@ def test_channel_is_closed_while_its_frame_ends(device):
         consumer.close()
         assert consumer.closed and end() is None and producer.consumers == 0
     """, device)
+
+
+def test_next_while_a_frame_ends(device):
+    """A weakref callback of a frame that ends asks for the next one: only one frame is held."""
+    run("""
+        import sys, weakref
+        import warpway
+
+        producer = warpway.Channel(None, slot_bytes=64, device=sys.argv[1], kind="host", slots=8, held_max=4)
+        consumer = warpway.Channel.get(producer.token(), device=sys.argv[1])
+        for number in range(5):
+            producer.acquire().publish()
+        given = []
+
+        def take(ref=None):
+            if len(given) < 3:
+                given.append(weakref.ref(next(consumer), take))
+
+        take()
+        next(consumer)
+        next(consumer)
+        assert consumer.held == 1
+        consumer.close()
+        assert producer.consumers == 0
+    """, device)
