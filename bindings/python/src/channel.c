@@ -435,10 +435,17 @@ PyObject *channel_get_device(PyObject *self, void *unused)
 	return state ? device_object(core_of(self), ww_device_ref(state->device)) : NULL;
 }
 
+bool channel_is_closed(PyObject *self)
+{
+	const struct channel_state *state = handle_of(self)->base.object;
+
+	return !state || __atomic_load_n(&state->is_closed, __ATOMIC_ACQUIRE);
+}
+
 PyObject *channel_get_closed(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(handle_is_closed(self));
+	return PyBool_FromLong(channel_is_closed(self));
 }
 
 static const char *role_of(const struct channel_state *state)

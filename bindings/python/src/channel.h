@@ -268,6 +268,8 @@ PyObject *channel_get_shape(PyObject *self, void *unused);
 PyObject *channel_get_dtype(PyObject *self, void *unused);
 PyObject *channel_get_device(PyObject *self, void *unused);
 PyObject *channel_get_closed(PyObject *self, void *unused);
+/* Whether close() was called. It may still wait for the thread that uses the channel. */
+bool channel_is_closed(PyObject *self);
 
 /* What does not change of it; borrowed. NULL with an exception: it is closed. */
 const struct channel_state *channel_open_state(PyObject *self);

@@ -142,13 +142,13 @@ PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords)
 /* It ends when the producer has closed the channel, or this process has. */
 PyObject *channel_iternext(PyObject *self)
 {
-	PyObject *frame = handle_is_closed(self) ? NULL : next_frame(self, WW_FOREVER, NULL);
+	PyObject *frame = channel_is_closed(self) ? NULL : next_frame(self, WW_FOREVER, NULL);
 	struct core *core = core_of(self);
 
 	if (frame || !PyErr_Occurred())
 		return frame;
 	if (PyErr_ExceptionMatches(error_class(core, WW_END)) ||
-		(handle_is_closed(self) && PyErr_ExceptionMatches(PyExc_ValueError)))
+		(channel_is_closed(self) && PyErr_ExceptionMatches(PyExc_ValueError)))
 		PyErr_Clear();
 	return NULL;
 }

@@ -124,3 +124,14 @@ def test_name_is_free_after_close_beside_a_thread(device):
         channel.close()
         with pytest.raises(ValueError, match="closed"):
             waiting()
+
+
+@pytest.mark.parametrize("find", [iter, lambda consumer: consumer])
+def test_close_ends_loops_of_other_threads(device, find):
+    """One of them leaves the channel before close() has returned: `next` raises StopIteration, and nothing else."""
+    for _ in range(8):
+        with Pair(device=device) as pair:
+            loops = [in_thread(next, find(pair.consumer), None) for _ in range(2)]
+            time.sleep(0.01)  # so that both wait already, mostly
+            pair.consumer.close()
+            assert [loop() for loop in loops] == [None, None]
