@@ -426,12 +426,10 @@ static PyObject *refuse_role(PyObject *self, const char *what)
 void frame_close(PyObject *self)
 {
 	struct frame *frame = frame_of(self);
-	PyObject *array = frame->is_lent ? NULL : frame->array;
 
-	if (array)
-		frame->array = NULL;
-	Py_XDECREF(array);
-	hold_close(frame->hold);
+	hold_close(frame->hold); /* first: when the array ends, other code may ask for one */
+	if (!frame->is_lent)
+		Py_CLEAR(frame->array);
 }
 
 void frame_close_done(PyObject *self)

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import pytest
 
+import warpway
 from children import LIMIT_S
 
 
@@ -88,3 +90,21 @@ def test_next_while_a_frame_ends(device):
         consumer.close()
         assert producer.consumers == 0
     """, device)
+
+
+def test_array_of_a_frame_that_ends(device):
+    """It is asked for again while release() drops it: the Frame does not keep another one."""
+    with warpway.Channel(None, slot_bytes=64, device=device, kind="host") as producer:
+        with warpway.Channel.get(producer.token(), device=device) as consumer:
+            producer.acquire().publish()
+            frame = consumer.receive()
+            errors = []
+
+            def ask(_):
+                with pytest.raises(ValueError, match="was released") as error:
+                    frame.array  # pylint: disable=pointless-statement
+                errors.append(error)
+
+            end = weakref.ref(frame.array, ask)
+            frame.release()
+            assert errors and end() is None and frame.closed and consumer.held == 0
