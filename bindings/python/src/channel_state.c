@@ -7,6 +7,10 @@
  * are put into a list, and the thread gives them back when it has done its call. A wait for a frame
  * lasts WAIT_NS at most; then what came meanwhile is done, and the wait goes on.
  *
+ * Tensors of a GPU's frame that was received without a stream have ended, and their memory is
+ * released when the GPU has done its work (ww_memory_retire()): the frame is held until then. The
+ * library looks only in calls, so this does, too, where it finds no frame or slot.
+ *
  * In a child made by fork() the lock may be held for ever, so it is not taken: the library refuses
  * every call there before it looks at anything.
  */
@@ -495,6 +499,8 @@ ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call
 
 	do {
 		status = try_run(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
+		if (status == WW_TIMED_OUT)
+			ww_memory_retire(NULL);
 		spent_ns = wait_now_ns() - begin_ns;
 	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
 	return status;
@@ -610,6 +616,8 @@ ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t c
 	do {
 		status = try_wait_any(states, count, wait_ns(timeout_ns, spent_ns), cancel,
 			out_index);
+		if (status == WW_TIMED_OUT)
+			ww_memory_retire(NULL);
 		spent_ns = wait_now_ns() - begin_ns;
 	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
 	return status;
@@ -674,11 +682,7 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 	return status;
 }
 
-/*
- * Tensors of a GPU's frame that was received without a stream have ended, and their memory is
- * released when the GPU has done its work: the frame is held until then. Return: whether to try
- * again.
- */
+/* Frames may be held for a GPU. Return: whether to try again. */
 static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};

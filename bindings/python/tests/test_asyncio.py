@@ -208,7 +208,7 @@ def test_cancelled_get_leaves_the_broker_usable(request):
 
 def views_held(fd=-1):
     """What `_poll` needs of a Channel of a GPU."""
-    return SimpleNamespace(device=SimpleNamespace(backend="cuda"), fileno=lambda: fd)
+    return SimpleNamespace(device=SimpleNamespace(backend="cuda"), held=0, fileno=lambda: fd)
 
 
 def test_wait_for_views_has_the_time_that_is_left():

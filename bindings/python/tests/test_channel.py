@@ -413,6 +413,29 @@ def test_gpu_may_still_use_a_tensor_of_a_frame(device):
         pair.consumer.receive(timeout=LIMIT_S).release()
 
 
+@pytest.mark.parametrize("call", [
+    lambda channel: channel.receive(timeout=LIMIT_S),
+    lambda channel: asyncio.run(channel.receive_async(timeout=LIMIT_S)),
+    lambda channel: warpway.wait_any([channel], timeout=LIMIT_S).receive(timeout=0),
+])
+def test_gpu_has_done_its_work_while_the_consumer_waits(device, call):
+    """The frame is released then: the producer may wait for it."""
+    if device == "host":
+        pytest.skip("a CPU uses nothing after the end of its array")
+    with Pair(device=device, kind="device", held_max=2) as pair, Gate(device) as gate:
+        pair.producer.send(np.zeros(SHAPE, "float32"))
+        receive_as_tensor(pair)
+        result = in_thread(call, pair.consumer)
+        assert pair.consumer.held == 1
+        gate.open()
+        end = time.monotonic() + 2
+        while pair.consumer.held and time.monotonic() < end:
+            time.sleep(0.001)
+        assert pair.consumer.held == 0
+        pair.producer.send(np.zeros(SHAPE, "float32"))
+        assert result().number == 2
+
+
 def test_frame_with_a_stream_waits_for_that_one_only(device):
     if device == "host":
         pytest.skip("a CPU uses nothing after the end of its array")

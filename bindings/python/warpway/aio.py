@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+LOOK_S = 0.04
+
 
 async def run(function: Callable[..., _T], /, *arguments: Any, **keywords: Any) -> _T:
     """Call a function that takes ``cancel=`` in a thread of its own, and await its end.
@@ -162,7 +164,14 @@ async def _poll(
                 raise
             # Views that ended hold the frame until the GPU has done its work, which a call waits for.
             return await _run(functools.partial(call, timeout=left), give_back=give_back)
-        await _readable(channel.fileno(), left)
+        await _readable(channel.fileno(), _look_in(channel, left))
+
+
+def _look_in(channel: Channel | WorkQueue, left: float | None) -> float | None:
+    """Views of a GPU's frames that ended hold these until the GPU has done its work, for which calls look."""
+    if channel.device.backend != "cuda" or not channel.held:
+        return left
+    return LOOK_S if left is None else min(left, LOOK_S)
 
 
 async def _readable(fd: int, seconds: float | None) -> None:
