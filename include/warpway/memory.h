@@ -351,6 +351,15 @@ WW_API ww_memory *ww_memory_unref(ww_memory *memory);
 WW_API ww_memory *ww_memory_retire(ww_memory *memory);
 
 /**
+ * ww_memory_retired() - how many references of ww_memory_retire() this process has not released yet
+ *
+ * The call does not look whether they can be released: ww_memory_retire() does.
+ *
+ * Return: their number.
+ */
+WW_API uint32_t ww_memory_retired(void);
+
+/**
  * ww_memory_pointer() - the address of the memory on its device
  *
  * Return: an address for kernels, copies and fills on the memory's device, valid as long as the

@@ -93,8 +93,8 @@ void ww_memory_reclaim(void)
 	sort_out(&over);
 	pthread_mutex_unlock(&lock);
 	while ((link = ww_list_take_first(&over))) {
-		atomic_fetch_sub(&entry_count, 1);
 		retired_free(ww_container(link, struct retired, link));
+		atomic_fetch_sub(&entry_count, 1);
 	}
 }
 
@@ -127,4 +127,9 @@ ww_memory *ww_memory_retire(ww_memory *memory)
 		return ww_memory_unref(memory);
 	retire(memory);
 	return NULL;
+}
+
+uint32_t ww_memory_retired(void)
+{
+	return atomic_load(&entry_count);
 }

@@ -27,6 +27,7 @@ CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 	gate_close(&gate, stream);
 	gate_reached(&gate);
 	MUST(!ww_memory_retire(slice));
+	MUST_EQUAL(is_cuda(device), ww_memory_retired());
 	MUST_EQUAL(is_cuda(device), pool_info(pool).slice_count);
 	if (is_cuda(device))
 		MUST_REFUSE(WW_ERR_LIMIT, "in use", ww_pool_alloc(pool, 1, 0, 0, NULL, &slice));
@@ -35,6 +36,7 @@ CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
 	ww_memory_retire(slice);
 	ww_memory_retire(NULL);
+	MUST_EQUAL(0, ww_memory_retired());
 	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
 	ww_memory_unref(slice);
 	ww_pool_unref(pool);

@@ -319,6 +319,11 @@ module warpway_raw
       type(c_ptr), value :: memory
       type(c_ptr) :: answer
     end function
+    function ww_memory_retired() bind(c, name='ww_memory_retired') result(answer)
+      !! how many references of ww_memory_retire() this process has not released yet
+      import :: c_int32_t
+      integer(c_int32_t) :: answer
+    end function
     function ww_memory_pointer(memory) bind(c, name='ww_memory_pointer') result(answer)
       !! the address of the memory on its device
       import :: c_ptr
