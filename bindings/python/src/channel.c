@@ -604,7 +604,8 @@ static PyMethodDef methods[] = {
 		"close($self, /)\n--\n\n"
 		"Leave the channel. May be called twice, and while another thread waits.\n\n"
 		"Consumers of a producer receive what was published, and then the end. A consumer leaves\n"
-		"when no view of its frames exists any more."},
+		"when no view of its frames exists any more, and waits up to 1 s for a GPU that has yet to\n"
+		"use one which has ended."},
 	{"_next", KEYWORDS(channel_next), METH_VARARGS | METH_KEYWORDS,
 		"_next($self, /, *, timeout=None, cancel=None)\n--\n\nThe next frame of an iteration."},
 	{"_put_back", channel_put_back, METH_O,

@@ -60,7 +60,6 @@ struct channel_state {
 	int kept;          /* atomic: how many frames were put back (struct channel_handle) */
 	int pid;           /* of the process that made it */
 	ww_device *device; /* a reference */
-	bool has_gpu;      /* the device is one */
 	bool is_consumer;  /* it may receive */
 	bool reattaches;   /* constant: a consumer that goes on with other producers */
 	/*
@@ -79,7 +78,7 @@ struct channel_state {
 	struct frame_hold *ended; /* without users */
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
 	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
-	uint32_t given;           /* of a consumer: frames that have users */
+	uint32_t given;           /* atomic: of a consumer: frames that have users */
 	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
 	int ready_fd;                  /* of fileno(); -1: nobody asked for it */
 };
@@ -114,7 +113,7 @@ struct channel_state *channel_state_unref(struct channel_state *state);
 
 /*
  * Ends the waits. A producer leaves the channel; a consumer does so when its last frame has no user
- * any more, since the producer would write into it.
+ * any more, since the producer would write into it. If that may be a GPU, this waits for up to 1 s.
  */
 void channel_state_close(struct channel_state *state);
 

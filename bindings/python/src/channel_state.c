@@ -222,7 +222,6 @@ static void state_free(struct channel_state *state)
 
 struct channel_state *channel_state_alloc(const struct frame_class *class, ww_device *device)
 {
-	struct ww_device_info where = WW_INIT(struct ww_device_info);
 	struct channel_state *state = calloc(1, sizeof(*state));
 
 	if (!state) {
@@ -234,8 +233,6 @@ struct channel_state *channel_state_alloc(const struct frame_class *class, ww_de
 	state->ready_fd = -1;
 	state->pid = getpid();
 	state->device = device;
-	if (ww_device_info_get(device, &where) == WW_OK)
-		state->has_gpu = where.backend == WW_BACKEND_CUDA;
 	pthread_mutex_init(&state->lock, NULL);
 	pthread_cond_init(&state->is_free, NULL);
 	return state;
@@ -277,6 +274,18 @@ struct channel_state *channel_state_unref(struct channel_state *state)
 	return NULL;
 }
 
+/* Return: whether a GPU may still have used frames. */
+static bool look_for_retired(uint64_t spent_ns)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (ww_memory_retired() == 0 || spent_ns > RETIRE_NS)
+		return false;
+	nanosleep(&nap, NULL);
+	ww_memory_retire(NULL);
+	return true;
+}
+
 static void wake_event_loops(struct channel_state *state)
 {
 	if (is_inherited(state))
@@ -286,12 +295,23 @@ static void wake_event_loops(struct channel_state *state)
 	pthread_mutex_unlock(&state->lock);
 }
 
+/* A GPU may be the last user of frames, and nothing need call the library later. */
+static void await_retired(const struct channel_state *state)
+{
+	uint64_t begin_ns = wait_now_ns();
+
+	while (__atomic_load_n(&state->given, __ATOMIC_ACQUIRE) > 0 &&
+		look_for_retired(wait_now_ns() - begin_ns))
+		;
+}
+
 void channel_state_close(struct channel_state *state)
 {
 	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
 	wake_event_loops(state);
 	state_enter(state);
 	state_leave(state);
+	await_retired(state);
 }
 
 void channel_state_set_kept(struct channel_state *state, Py_ssize_t count)
@@ -388,7 +408,7 @@ static void hold_give_back(struct frame_hold *hold)
 	if (state->form.is_producer)
 		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
 	else
-		state->given--;
+		__atomic_sub_fetch(&state->given, 1, __ATOMIC_RELEASE);
 	frame_hold_unref(hold);
 }
 
@@ -678,20 +698,8 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 		return CHANNEL_HAS_KEPT;
 	status = state->class->receive(hold, timeout_ns, cancel);
 	if (status == WW_OK)
-		state->given++;
+		__atomic_add_fetch(&state->given, 1, __ATOMIC_RELAXED);
 	return status;
-}
-
-/* Frames may be held for a GPU. Return: whether to try again. */
-static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns)
-{
-	const struct timespec nap = {.tv_nsec = NAP_NS};
-
-	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS)
-		return false;
-	nanosleep(&nap, NULL);
-	ww_memory_retire(NULL);
-	return true;
 }
 
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
@@ -704,7 +712,7 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 		status = channel_state_run(hold->state, hold_fill, hold,
 			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
 		spent_ns = wait_now_ns() - begin_ns;
-		is_retiring = may_be_retiring(hold, status, spent_ns);
+		is_retiring = status == WW_ERR_STATE && look_for_retired(spent_ns);
 		if (is_retiring && cancel && ww_cancel_is_set(cancel))
 			return WW_CANCELLED;
 	} while (is_retiring && spent_ns < timeout_ns);

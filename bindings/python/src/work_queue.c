@@ -273,7 +273,8 @@ static PyMethodDef methods[] = {
 		"close($self, /)\n--\n\n"
 		"Leave the queue. May be called twice, and while another thread waits.\n\n"
 		"The frames of a producer stay, and are given out. Frames that a consumer holds are given\n"
-		"back when no view of them exists any more."},
+		"back when no view of them exists any more. Waits up to 1 s for a GPU that has yet to use a\n"
+		"view which has ended."},
 	{"_next", KEYWORDS(channel_next), METH_VARARGS | METH_KEYWORDS,
 		"_next($self, /, *, timeout=None, cancel=None)\n--\n\nThe next frame of an iteration."},
 	{"_put_back", channel_put_back, METH_O,

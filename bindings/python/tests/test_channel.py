@@ -436,6 +436,17 @@ def test_gpu_has_done_its_work_while_the_consumer_waits(device, call):
         assert result().number == 2
 
 
+def test_gpu_has_done_its_work_after_the_consumer_has_closed(device):
+    if device == "host":
+        pytest.skip("a CPU uses nothing after the end of its array")
+    with Pair(device=device, kind="device") as pair, Gate(device) as gate:
+        pair.producer.send(np.zeros(SHAPE, "float32"))
+        receive_as_tensor(pair)
+        threading.Timer(0.05, gate.open).start()
+        pair.consumer.close()
+        assert pair.producer.consumers == 0
+
+
 def test_frame_with_a_stream_waits_for_that_one_only(device):
     if device == "host":
         pytest.skip("a CPU uses nothing after the end of its array")
