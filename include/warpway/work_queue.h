@@ -379,6 +379,26 @@ WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww
 	ww_stream *stream);
 
 /**
+ * ww_work_queue_finish() - mark the work of a frame as done, and go on reading its bytes
+ * @queue:   borrowed
+ * @frame:   borrowed; as ww_work_queue_receive() filled it
+ * @stream:  as for ww_work_queue_acknowledge()
+ *
+ * When the queue has been closed, its consumers get WW_END only after the last frame is done. So a
+ * consumer that still reads a frame after its work must not wait for WW_END itself without this
+ * call.
+ *
+ * It is possible when the producer of the frame has left, since then no slot is written again. The
+ * frame is done as by ww_work_queue_acknowledge(), but its bytes stay mapped, and it counts as held
+ * until it is acknowledged or rejected, which changes nothing else then. May be called again.
+ *
+ * Return: WW_OK; WW_NOT_READY (the producer has not left: nothing was changed); as
+ *         ww_work_queue_acknowledge(), but the frame is still held.
+ */
+WW_API ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream);
+
+/**
  * ww_work_queue_reject() - give back a frame that this consumer cannot work on
  * @queue:  borrowed
  * @frame:  borrowed; as ww_work_queue_receive() filled it. The caller has waited for its streams

@@ -477,18 +477,19 @@ static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *
 	return is_ours;
 }
 
-static ww_status acknowledge(struct ww_work_queue *queue, const struct ww_work_frame *frame,
-	ww_stream *stream)
+/* Return: as ww_work_queue_acknowledge(). */
+static ww_status finish(struct ww_work_queue *queue, struct ww_queue_held *held,
+	const struct ww_work_frame *frame, ww_stream *stream)
 {
-	struct ww_queue_held *held;
-	struct ww_queue_ring *ring;
+	struct ww_queue_ring *ring = held->ring;
 	uint64_t value;
 	ww_status work;
 	bool is_ours;
 
-	ww_try(find_held(queue, frame, &held));
+	if (held->is_finished)
+		return WW_OK;
 	ww_try(ww_queue_signal(queue, stream, &value));
-	ring = held->ring;
+	held->is_finished = true;
 	work = ww_queue_look_at_work(ring, held->ready);
 	if (work == WW_NOT_READY) {
 		ring->unsure_frame = held->claim.frame;
@@ -496,15 +497,25 @@ static ww_status acknowledge(struct ww_work_queue *queue, const struct ww_work_f
 	}
 	is_ours = work == WW_ERR_PEER_LOST ? end_lost_frame(queue, held)
 					   : count_and_finish(queue, held, value);
-	release_frame(queue, held);
 	if (work == WW_ERR_PEER_LOST)
 		return fail_lost_frame(ring, frame->number);
 	return is_ours ? WW_OK : fail_changed(frame);
 }
 
+static ww_status acknowledge(struct ww_work_queue *queue, struct ww_queue_held *held,
+	const struct ww_work_frame *frame, ww_stream *stream)
+{
+	ww_status status = finish(queue, held, frame, stream);
+
+	if (held->is_finished)
+		release_frame(queue, held);
+	return status;
+}
+
 ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
 	ww_stream *stream)
 {
+	struct ww_queue_held *held;
 	ww_status status;
 
 	ww_try(ww_process_enter());
@@ -512,8 +523,29 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_f
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	ww_try(ww_queue_check_frame(frame, "ww_work_queue_acknowledge"));
 	ww_try(require_consumer(queue, "acknowledge"));
+	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
-	status = acknowledge(queue, frame, stream);
+	status = acknowledge(queue, held, frame, stream);
+	ww_queue_notice_set(queue);
+	return status;
+}
+
+ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream)
+{
+	struct ww_queue_held *held;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_finish: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_finish"));
+	ww_try(require_consumer(queue, "finish"));
+	ww_try(find_held(queue, frame, &held));
+	if (!ww_queue_ring_is_left(held->ring))
+		return WW_NOT_READY;
+	ww_queue_notice_pause(queue);
+	status = finish(queue, held, frame, stream);
 	ww_queue_notice_set(queue);
 	return status;
 }
@@ -530,7 +562,7 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame 
 	ww_try(require_consumer(queue, "reject"));
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
-	is_ours = give_back(queue, held);
+	is_ours = held->is_finished || give_back(queue, held);
 	release_frame(queue, held);
 	ww_queue_notice_set(queue);
 	return is_ours ? WW_OK : fail_changed(frame);

@@ -66,6 +66,7 @@ struct ww_queue_held {
 	struct ww_queue_claim claim;
 	uint64_t ready; /* value of the producer's timeline */
 	uint32_t slot;
+	bool is_finished; /* the claim is not the consumer's any more */
 };
 
 struct ww_work_queue {

@@ -494,6 +494,47 @@ CASE(work_queue_frames_outlive_their_producer, QUEUES)
 	queue_end(keeper, consumer);
 }
 
+/* Both consumers go on reading the frame that each has, and neither waits for the other one. */
+CASE(work_queue_finished_frames_end, QUEUES)
+{
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_work_frame got[2];
+	ww_work_queue *keeper;
+	ww_work_queue *producer;
+	ww_work_queue *consumers[2];
+	uint64_t value;
+
+	scene_begin();
+	keeper = queue_make(QUEUE(.slots = 4, .held_max = 2));
+	producer = queue_get(PRODUCER);
+	for (int i = 0; i < 2; i++) {
+		consumers[i] = queue_get(CONSUMER);
+		work_send(producer, 1 + i);
+		got[i] = work_must_be(consumers[i], 1 + i, 1 + i, 1);
+		MUST_STATUS(WW_NOT_READY, ww_work_queue_finish(consumers[i], &got[i], NULL));
+	}
+	MUST_OK(ww_work_queue_close(keeper));
+	ww_work_queue_unref(producer);
+	for (int i = 0; i < 2; i++) {
+		nothing_must_come(consumers[i]);
+		MUST_OK(ww_work_queue_finish(consumers[i], &got[i], NULL));
+		MUST_OK(ww_work_queue_finish(consumers[i], &got[i], NULL));
+	}
+	for (int i = 0; i < 2; i++) {
+		MUST_STATUS(WW_END,
+			ww_work_queue_receive(consumers[i], NULL, FOREVER, NULL, &frame));
+		MUST(work_read(&got[i], &value) && value == (uint64_t)i + 1);
+		MUST_EQUAL(1, queue_info(consumers[i]).held);
+	}
+	MUST_OK(ww_work_queue_acknowledge(consumers[0], &got[0], NULL));
+	MUST_EQUAL(0, queue_info(consumers[0]).held);
+	MUST_OK(ww_work_queue_reject(consumers[1], &got[1])); /* it is done */
+	MUST_STATUS(WW_END, ww_work_queue_receive(consumers[1], NULL, FOREVER, NULL, &frame));
+	MUST_EQUAL(2, queue_info(keeper).acknowledged_total);
+	ww_work_queue_unref(consumers[0]);
+	queue_end(keeper, consumers[1]);
+}
+
 CASE(work_queue_closed_ends, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);

@@ -2103,6 +2103,15 @@ module warpway_raw
       type(c_ptr), value :: stream
       integer(c_int32_t) :: answer
     end function
+    function ww_work_queue_finish(queue, frame, stream) bind(c, name='ww_work_queue_finish') &
+      result(answer)
+      !! mark the work of a frame as done, and go on reading its bytes
+      import :: c_int32_t, c_ptr, ww_work_frame
+      type(c_ptr), value :: queue
+      type(ww_work_frame), intent(in), optional :: frame
+      type(c_ptr), value :: stream
+      integer(c_int32_t) :: answer
+    end function
     function ww_work_queue_reject(queue, frame) bind(c, name='ww_work_queue_reject') &
       result(answer)
       !! give back a frame that this consumer cannot work on
