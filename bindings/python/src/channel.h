@@ -49,8 +49,6 @@ struct frame_class {
 	ww_status (*publish)(struct frame_hold *hold, ww_stream *stream);
 	ww_status (*discard)(struct frame_hold *hold, ww_stream *stream);
 	ww_status (*release)(struct frame_hold *hold, ww_stream *stream); /* that was received */
-	void (*mark_done)(
-		struct frame_hold *hold); /* it is to be released as done; NULL: nothing */
 };
 
 struct channel_state {
@@ -78,7 +76,7 @@ struct channel_state {
 	struct frame_hold *ended; /* without users */
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
 	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
-	uint32_t given;           /* atomic: of a consumer: frames that have users */
+	struct frame_hold *taken; /* atomic: of a consumer: the first of those that have users */
 	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
 	int ready_fd;                  /* of fileno(); -1: nobody asked for it */
 };
@@ -92,8 +90,13 @@ struct frame_hold {
 	struct ww_array array;
 	ww_stream *stream; /* a reference: the frame ends when its work so far has run; or NULL */
 	bool is_open;      /* the Frame is a user; under the GIL */
-	bool is_done;      /* it was published or discarded; by the thread that uses the channel */
-	struct frame_hold *next;
+	/*
+	 * It was published or discarded: by the thread that uses the channel. Of a received one:
+	 * the work with it is done. Atomic, under the GIL, when the Frame is no user any more
+	 */
+	bool is_done;
+	struct frame_hold *next;       /* of those without users */
+	struct frame_hold *next_taken; /* by the thread that uses the channel */
 };
 
 /* --- channel_state.c: nothing here touches Python objects, or needs the GIL --- */

@@ -103,7 +103,7 @@ static void tell_event_loops(struct channel_state *state)
 /* By the thread that uses it. A consumer of which there are frames is still one. */
 static bool can_leave_channel(const struct channel_state *state)
 {
-	return is_closed(state) && state->given == 0;
+	return is_closed(state) && !state->taken;
 }
 
 /* Under the lock, which is released meanwhile. */
@@ -300,7 +300,7 @@ static void await_retired(const struct channel_state *state)
 {
 	uint64_t begin_ns = wait_now_ns();
 
-	while (__atomic_load_n(&state->given, __ATOMIC_ACQUIRE) > 0 &&
+	while (__atomic_load_n(&state->taken, __ATOMIC_ACQUIRE) &&
 		look_for_retired(wait_now_ns() - begin_ns))
 		;
 }
@@ -397,6 +397,16 @@ static void hold_release(struct frame_hold *hold)
 }
 
 /* By the thread that uses the channel. */
+static void hold_untake(struct frame_hold *hold)
+{
+	struct frame_hold **at = &hold->state->taken;
+
+	while (*at != hold)
+		at = &(*at)->next_taken;
+	__atomic_store_n(at, hold->next_taken, __ATOMIC_RELEASE);
+}
+
+/* By the thread that uses the channel. */
 static void hold_give_back(struct frame_hold *hold)
 {
 	struct channel_state *state = hold->state;
@@ -408,7 +418,7 @@ static void hold_give_back(struct frame_hold *hold)
 	if (state->form.is_producer)
 		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
 	else
-		__atomic_sub_fetch(&state->given, 1, __ATOMIC_RELEASE);
+		hold_untake(hold);
 	frame_hold_unref(hold);
 }
 
@@ -697,9 +707,11 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 	if (has_kept(state))
 		return CHANNEL_HAS_KEPT;
 	status = state->class->receive(hold, timeout_ns, cancel);
-	if (status == WW_OK)
-		__atomic_add_fetch(&state->given, 1, __ATOMIC_RELAXED);
-	return status;
+	if (status != WW_OK)
+		return status;
+	hold->next_taken = state->taken;
+	__atomic_store_n(&state->taken, hold, __ATOMIC_RELEASE);
+	return WW_OK;
 }
 
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)

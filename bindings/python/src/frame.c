@@ -41,10 +41,7 @@ static const struct frame_class *class_of(PyObject *self)
 	return frame_of(self)->hold->state->class;
 }
 
-/*
- * Without the GIL: the end of a hold ends its stream, which is waited for, and may have a Python
- * function to run.
- */
+/* Without the GIL: it may wait for the hold's stream, which may have a Python function to run. */
 static void hold_return(struct frame_hold *hold, void (*end)(void *hold))
 {
 	if (callback_is_stuck())
@@ -436,8 +433,8 @@ void frame_close_done(PyObject *self)
 {
 	struct frame_hold *hold = frame_of(self)->hold;
 
-	if (hold->is_open && hold->state->class->mark_done)
-		hold->state->class->mark_done(hold);
+	if (hold->is_open)
+		__atomic_store_n(&hold->is_done, true, __ATOMIC_RELEASE);
 	frame_close(self);
 }
 
@@ -449,15 +446,6 @@ static bool read_stream(PyObject *self, PyObject *value, ww_stream **out_stream)
 		return true;
 	*out_stream = convert_stream(core_of(self), frame_of(self)->hold->state->device, value);
 	return *out_stream;
-}
-
-/* Return: None; NULL with an exception. */
-static PyObject *finish(PyObject *self, ww_status status)
-{
-	if (status != WW_OK)
-		return frame_fail(core_of(self), frame_of(self)->hold, status);
-	frame_close(self);
-	Py_RETURN_NONE;
 }
 
 typedef ww_status (
@@ -479,7 +467,10 @@ static PyObject *end_acquired(PyObject *self, PyObject *stream, end_fn end)
 	}
 	handle_return(&stream_class, by);
 	Py_DECREF(bytes);
-	return finish(self, status);
+	if (status != WW_OK)
+		return frame_fail(core_of(self), hold, status);
+	frame_close(self);
+	Py_RETURN_NONE;
 }
 
 static PyObject *frame_publish(PyObject *self, PyObject *arguments, PyObject *keywords)

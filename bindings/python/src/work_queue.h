@@ -15,7 +15,6 @@
 struct work_hold {
 	struct frame_hold hold;
 	struct ww_work_frame frame; /* as the library knows it; hold.frame is what Python sees */
-	bool is_done;               /* it was acknowledged; before its last user goes */
 };
 
 static inline struct work_hold *work_hold_of(struct frame_hold *hold)

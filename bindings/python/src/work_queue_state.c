@@ -60,6 +60,24 @@ static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel
 	return status;
 }
 
+/*
+ * Consumers get the end when all frames are done, also those of which there are views. Return:
+ * WW_TIMED_OUT; WW_ERR_PEER_LOST and WW_ERR_STATE of such a frame, once.
+ */
+static ww_status finish_frames(const struct channel_state *state)
+{
+	for (struct frame_hold *hold = state->taken; hold; hold = hold->next_taken) {
+		ww_status status = __atomic_load_n(&hold->is_done, __ATOMIC_ACQUIRE)
+			? ww_work_queue_finish(state->queue, &work_hold_of(hold)->frame,
+				  hold->stream)
+			: WW_OK;
+
+		if (status == WW_ERR_PEER_LOST || status == WW_ERR_STATE)
+			return status;
+	}
+	return WW_TIMED_OUT;
+}
+
 static ww_status receive(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct work_hold *work = work_hold_of(hold);
@@ -70,7 +88,7 @@ static ww_status receive(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel
 		&work->frame);
 	if (status == WW_OK)
 		show(work);
-	return status;
+	return status == WW_TIMED_OUT ? finish_frames(hold->state) : status;
 }
 
 static ww_status publish(struct frame_hold *hold, ww_stream *stream)
@@ -95,16 +113,11 @@ static ww_status release(struct frame_hold *hold, ww_stream *stream)
 {
 	const struct work_hold *work = work_hold_of(hold);
 
-	if (work->is_done)
+	if (hold->is_done)
 		return ww_work_queue_acknowledge(hold->state->queue, &work->frame, stream);
 	if (stream)
 		(void)ww_stream_synchronize(stream, DRAIN_NS, NULL);
 	return ww_work_queue_reject(hold->state->queue, &work->frame);
-}
-
-static void mark_done(struct frame_hold *hold)
-{
-	work_hold_of(hold)->is_done = true;
 }
 
 static const struct frame_class work_frames = {
@@ -118,7 +131,6 @@ static const struct frame_class work_frames = {
 	.publish = publish,
 	.discard = discard,
 	.release = release,
-	.mark_done = mark_done,
 };
 
 /* --- making --- */

@@ -466,3 +466,51 @@ def test_frames_are_not_given_to_others(members):
         pickle.dumps(frame)
     with pytest.raises(TypeError):
         type(frame)()
+
+
+def test_loops_end_while_views_of_their_last_frames_exist(device):
+    """The frames are done, so no consumer waits for itself or for the other one. Their bytes stay."""
+    with Members(device=device, slots=4) as members, members.join() as other:
+        members.send(1)
+        members.send(2)
+        loops = [iter(members.consumer), iter(other)]
+        views = [np.asarray(next(loop)) for loop in loops]
+        members.producer.shutdown()
+        members.producer.close()
+        ends = [in_thread(list, loop) for loop in loops]
+        assert [end() for end in ends] == [[], []]
+        assert [view[0, 0] for view in views] == [1, 2]
+        assert members.consumer.held == other.held == 1
+        views.clear()
+        assert members.consumer.held == other.held == 0
+
+
+def test_asyncio_loop_ends_while_a_view_of_its_last_frame_exists(device):
+    """The producer leaves when the loop waits for the end already."""
+
+    async def main():
+        with Members(device=device) as members:
+            members.send(1)
+            members.producer.shutdown()
+            async for frame in members.consumer:
+                view = np.asarray(frame)
+                asyncio.get_running_loop().call_later(0.05, members.producer.close)
+            assert view[0, 0] == 1 and members.consumer.held == 1
+
+    asyncio.run(asyncio.wait_for(main(), LIMIT_S))
+
+
+def test_frame_that_may_fail_keeps_other_consumers(device):
+    """One that was not acknowledged may be rejected, and given out again."""
+    with Members(device=device) as members, members.join() as other:
+        members.send(1)
+        frame = members.consumer.receive(timeout=LIMIT_S)
+        members.producer.shutdown()
+        members.producer.close()
+        for consumer in (members.consumer, other):
+            with pytest.raises(warpway.Timeout):
+                consumer.receive(timeout=0.1)
+        frame.reject()
+        assert take(other) == 1
+        with pytest.raises(warpway.EndOfChannel):
+            members.consumer.receive(timeout=LIMIT_S)

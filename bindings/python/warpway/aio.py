@@ -168,8 +168,8 @@ async def _poll(
 
 
 def _look_in(channel: Channel | WorkQueue, left: float | None) -> float | None:
-    """Views of a GPU's frames that ended hold these until the GPU has done its work, for which calls look."""
-    if channel.device.backend != "cuda" or not channel.held:
+    """For these only calls look: a GPU has done its work with frames; a work queue needs held frames no more."""
+    if not (isinstance(channel, WorkQueue) or channel.device.backend == "cuda") or not channel.held:
         return left
     return LOOK_S if left is None else min(left, LOOK_S)
 
