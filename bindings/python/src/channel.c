@@ -76,10 +76,18 @@ void channel_end_given(PyObject *self, bool is_done)
 	Py_XDECREF(given);
 }
 
+/* The count first: when frames end, other code may put some back. */
+static void drop_kept(PyObject *self)
+{
+	if (handle_of(self)->base.object)
+		channel_state_set_kept(handle_of(self)->base.object, 0);
+	Py_CLEAR(handle_of(self)->kept);
+}
+
 static void end_frames(PyObject *self)
 {
 	channel_end_given(self, false);
-	Py_CLEAR(handle_of(self)->kept);
+	drop_kept(self);
 }
 
 static void channel_shut(PyObject *self)
@@ -91,7 +99,6 @@ static void channel_shut(PyObject *self)
 	end_frames(self);
 	if (!state || callback_is_stuck())
 		return;
-	channel_state_set_kept(state, 0);
 	Py_BEGIN_ALLOW_THREADS
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS
@@ -118,7 +125,7 @@ int channel_traverse(PyObject *self, visitproc visit, void *arg)
 int channel_clear(PyObject *self)
 {
 	Py_CLEAR(handle_of(self)->given);
-	Py_CLEAR(handle_of(self)->kept);
+	drop_kept(self);
 	return 0;
 }
 

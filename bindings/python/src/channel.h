@@ -30,6 +30,7 @@
 #define CHANNEL_CLOSED    (INT32_MIN + 1) /* by this process */
 #define CHANNEL_HAS_VIEWS (INT32_MIN + 2) /* of an earlier frame in the slot */
 #define CHANNEL_HAS_KEPT  (INT32_MIN + 3) /* a frame was put back, and comes first */
+#define FRAME_HAS_ENDED   (INT32_MIN + 4) /* another thread has published or discarded it */
 
 struct frame_hold;
 struct channel_state;
@@ -173,7 +174,7 @@ struct frame_metadata {
 /*
  * @metadata:  borrowed; what is published with the frame
  * @stream:    NULL: that of the hold
- * Return: as ww_channel_publish(); CHANNEL_CLOSED.
+ * Return: as ww_channel_publish(); CHANNEL_CLOSED; FRAME_HAS_ENDED.
  */
 ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
 	ww_stream *stream);

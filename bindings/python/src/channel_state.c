@@ -472,7 +472,9 @@ ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadat
 	ww_status status = CHANNEL_CLOSED;
 
 	state_enter(state);
-	if (has_object(state) && !hold->is_done)
+	if (hold->is_done)
+		status = FRAME_HAS_ENDED;
+	else if (has_object(state))
 		status = hold_publish(hold, metadata, stream ? stream : hold->stream);
 	if (status == WW_OK)
 		hold->is_done = true;
@@ -576,20 +578,22 @@ ww_status channel_state_info(struct channel_state *state, struct ww_channel_info
 static ww_status open_fileno(struct channel_state *state, void *call, uint64_t timeout_ns,
 	ww_cancel *cancel)
 {
-	ww_status status = WW_OK;
 	int fd;
 
 	(void)timeout_ns;
 	(void)cancel;
 	if (state->ready_fd < 0) {
-		status = state->queue ? ww_work_queue_eventfd(state->queue, &fd)
-				      : ww_channel_eventfd(state->channel, &fd);
+		ww_status status = state->queue ? ww_work_queue_eventfd(state->queue, &fd)
+						: ww_channel_eventfd(state->channel, &fd);
+
+		if (status != WW_OK)
+			return status;
 		pthread_mutex_lock(&state->lock);
 		state->ready_fd = fd;
 		pthread_mutex_unlock(&state->lock);
 	}
 	*(int *)call = state->ready_fd;
-	return status;
+	return WW_OK;
 }
 
 ww_status channel_state_fileno(struct channel_state *state, int *out_fd)

@@ -170,6 +170,8 @@ static PyObject *frame_fail(struct core *core, const struct frame_hold *hold, ww
 	if (status == CHANNEL_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
 			hold->state->class->handle->noun);
+	if (status == FRAME_HAS_ENDED)
+		return PyErr_Format(PyExc_ValueError, "this frame was published or discarded");
 	return error_raise(core, status);
 }
 

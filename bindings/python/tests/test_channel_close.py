@@ -135,3 +135,22 @@ def test_close_ends_loops_of_other_threads(device, find):
             time.sleep(0.01)  # so that both wait already, mostly
             pair.consumer.close()
             assert [loop() for loop in loops] == [None, None]
+
+
+def test_frame_is_published_by_two_threads(device):
+    """Both wait while a third one uses the Channel. One of them publishes the frame, and the other one says so."""
+    with Pair(device=device) as pair:
+        frame = pair.producer.acquire()
+        waiting = in_thread(pair.producer.wait_consumers, 2, timeout=LIMIT_S)
+        time.sleep(0.01)  # so that it waits already, mostly
+        ends = [in_thread(frame.publish) for _ in range(2)]
+        texts = []
+        for end in ends:
+            try:
+                end()
+            except ValueError as error:
+                texts.append(str(error))
+        assert len(texts) == 1 and texts[0].startswith("this frame was published or discarded")
+        assert pair.producer.published == 1
+        with warpway.Channel.get(pair.producer.token(), device=device):
+            waiting()
