@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/prefetch.h"
 #include "channel/consumers.h"
 #include "sync/wait_result.h"
 #include "wire/signal_page.h"
@@ -105,8 +106,8 @@ void ww_consumers_prefetch(const struct ww_consumers *consumers)
 	ww_list_for_each (link, &consumers->list) {
 		const struct ww_channel_marks *marks = &ww_consumer_view_of(link)->marks;
 
-		__builtin_prefetch(&marks->header->next);
-		__builtin_prefetch(marks->at);
+		ww_prefetch_to_read(&marks->header->next);
+		ww_prefetch_to_read(marks->at);
 	}
 }
 

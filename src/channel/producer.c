@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/prefetch.h"
 #include "channel/readiness.h"
 #include "share/inside.h"
 #include "sync/stream_wait.h"
@@ -387,9 +388,9 @@ static void prefetch_slot(const struct ww_producer *producer, const struct ww_li
 	uint32_t slot = slot_index(producer,
 		ww_container(link, const struct ww_producer_slot, link));
 
-	__builtin_prefetch(ww_ring_slot(&channel->ring, slot), 1);
+	ww_prefetch_to_write(ww_ring_slot(&channel->ring, slot));
 	if (channel->host_pointer)
-		__builtin_prefetch(channel->host_pointer + slot * channel->form.slot_bytes, 1);
+		ww_prefetch_to_write(channel->host_pointer + slot * channel->form.slot_bytes);
 }
 
 static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slot **out_slot)

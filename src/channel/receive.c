@@ -15,6 +15,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/prefetch.h"
 #include "channel/readiness.h"
 #include "channel/reattach.h"
 #include "sync/stream_wait.h"
@@ -91,10 +92,10 @@ static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
 	const struct ww_channel *channel = &consumer->channel;
 	const char *bytes = channel->host_pointer;
 
-	__builtin_prefetch(ww_ring_slot(&channel->ring, slot));
-	__builtin_prefetch(&consumer->marks.header->next, 1); /* the producer has read it */
+	ww_prefetch_to_read(ww_ring_slot(&channel->ring, slot));
+	ww_prefetch_to_write(&consumer->marks.header->next); /* the producer has read it */
 	if (bytes)
-		__builtin_prefetch(bytes + slot * channel->form.slot_bytes);
+		ww_prefetch_to_read(bytes + slot * channel->form.slot_bytes);
 }
 
 /* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
