@@ -26,6 +26,7 @@
  *   EVICTS          that one may be evicted, once, when the producer looks for a slot
  *   LATE            the other one comes when all slots have frames; none is killed
  *   HELD            frames that it may hold, 1 or 2; of two it releases the later one first
+ *   MORE            with policy block: several slots are taken back at once, also after a publish
  */
 #ifndef SLOTS
 #define SLOTS 2
@@ -43,6 +44,7 @@
 byte frame[SLOTS];         /* of each slot: the number stored there */
 byte content[SLOTS];       /* what is written there; 0: half written */
 byte place[FRAMES + 1];    /* of a frame: its slot */
+byte newest, newest_slot;  /* one word: the place of the newest frame */
 byte published;
 byte ring_wakes;
 bit producer_asleep;
@@ -299,6 +301,91 @@ inline take_oldest()
 	od
 }
 
+/* The oldest frame after one that was closed; never the newest. */
+inline find_next()
+{
+	d_step {
+		more = 0;
+		oldest = NEVER;
+		do
+		:: more < SLOTS ->
+			if
+			:: held_frame[more] != NEVER && held_frame[more] > last && held_frame[more] != published && (oldest == NEVER || held_frame[more] < held_frame[oldest]) ->
+				oldest = more
+			:: else
+			fi;
+			more++
+		:: more == SLOTS -> break
+		od;
+		more = oldest;
+		oldest = 0
+	}
+}
+
+/* Slots that are taken back at once: all are closed before one is decided on. */
+inline take_more()
+{
+	last = 0;
+	do
+	:: find_next();
+		if
+		:: more == NEVER -> break
+		:: else -> last = held_frame[more]; frame[more] = 0
+		fi
+	:: break /* a consumer has not received it yet, as far as one look can tell */
+	od;
+	closed = last;
+	meet();
+	last = 0;
+	is_stopped = 0;
+	do
+	:: last < closed ->
+		find_next();
+		frame_before = held_frame[more];
+		last = frame_before;
+		if
+		:: !is_stopped ->
+#ifdef WRONG_MORE_UNCHECKED
+			user = NEVER;
+			is_withheld = 0;
+#else
+			find_user();
+#endif
+			is_stopped = (user != NEVER);
+			if
+			:: is_stopped -> frame[more] = frame_before
+			:: !is_stopped && is_withheld ->
+				withheld[more] = frame_before;
+				held_frame[more] = NEVER;
+				is_stopped = 1
+			:: else -> held_frame[more] = 0
+			fi
+		:: else -> frame[more] = frame_before
+		fi
+	:: else -> break
+	od;
+	more = 0;
+	last = 0;
+	closed = 0;
+	is_stopped = 0
+}
+
+/* If no slot is free: what the next acquire would begin with. */
+inline take_back_early()
+{
+	find_oldest();
+	if
+	:: slot == NEVER -> skip
+	:: slot != NEVER && (held_frame[slot] == 0 || held_frame[slot] == published) -> skip
+	:: else ->
+		take_back();
+		if
+		:: user == NEVER && !is_withheld -> held_frame[slot] = 0; take_more()
+		:: else
+		fi
+	fi
+}
+
 inline acquire()
 {
 	skip;
@@ -313,6 +400,12 @@ again:
 	take_oldest();
 #endif
 found:
+#ifdef MORE
+	if
+	:: held_frame[slot] != 0 -> held_frame[slot] = 0; take_more()
+	:: else
+	fi;
+#endif
 	held_frame[slot] = 0
 }
 
@@ -321,12 +414,13 @@ inline publish()
 #ifdef WRONG_PUBLISHED_FIRST
 	published = number;
 	frame[slot] = number;
-	place[number] = slot;
+	atomic { newest = number; newest_slot = slot };
 #else
 	frame[slot] = number;
-	place[number] = slot;
+	atomic { newest = number; newest_slot = slot };
 	published = number;
 #endif
+	place[number] = slot;
 	held_frame[slot] = number;
 	meet();
 	if
@@ -350,6 +444,10 @@ active proctype producer()
 	byte withheld[SLOTS];      /* and what was there */
 	bit known[CONSUMERS];
 	bit is_withheld, has_evicted;
+#ifdef MORE
+	byte more, last, closed;
+	bit is_stopped;
+#endif
 	byte number = 1, slot, user = NEVER, me, frame_before, count, seen, wakes_before, oldest, evicted_at;
 
 	do
@@ -358,6 +456,9 @@ active proctype producer()
 		content[slot] = 0;
 		content[slot] = number;
 		publish();
+#ifdef MORE
+		take_back_early();
+#endif
 		forget();
 		number++
 	:: else -> break
@@ -376,6 +477,15 @@ inline tell_producer()
 	fi
 }
 
+/* Where a frame is. */
+inline find()
+{
+	if
+	:: newest == wanted -> slot = newest_slot
+	:: else -> slot = place[wanted]
+	fi
+}
+
 inline begin()
 {
 	wanted = published;
@@ -389,7 +499,7 @@ inline begin()
 		:: wanted > published -> break
 		:: else
 		fi;
-		slot = place[wanted];
+		find();
 		if
 		:: frame[slot] == wanted -> break
 		:: else -> wanted++
@@ -419,9 +529,36 @@ inline await_frame()
 	wakes_before = 0
 }
 
+#if SLOTS == 1
+#define IS_IN_A_SLOT(n) (frame[0] == n)
+#elif SLOTS == 2
+#define IS_IN_A_SLOT(n) (frame[0] == n || frame[1] == n)
+#else
+#define IS_IN_A_SLOT(n) (frame[0] == n || frame[1] == n || frame[2] == n)
+#endif
+
+/* The next frame may be in the slot where it is expected, whether it counts as published or not. */
+inline look_where_expected()
+{
+	if
+	:: frame[0] == wanted -> expected = 0
+#if SLOTS > 1
+	:: frame[1] == wanted -> expected = 1
+#endif
+#if SLOTS > 2
+	:: frame[2] == wanted -> expected = 2
+#endif
+	:: expected = NEVER /* it is expected elsewhere */
+	fi
+}
+
 inline take()
 {
-	slot = place[wanted];
+	if
+	:: expected != NEVER -> slot = expected
+	:: else -> find()
+	fi;
+	expected = NEVER;
 #ifdef WRONG_MARK_AFTER_LOOK
 	is_there = (frame[slot] == wanted);
 	marks[me].mark[mark] = wanted;
@@ -471,7 +608,7 @@ inline release_kept()
 
 proctype consumer(byte me)
 {
-	byte wanted, slot, wakes_before, mark;
+	byte wanted, slot, wakes_before, mark, expected = NEVER;
 	bit is_there, is_evicted;
 #if HELD == 2
 	byte kept, kept_slot;
@@ -484,12 +621,13 @@ proctype consumer(byte me)
 	begin();
 	do
 	:: wanted <= FRAMES ->
+		look_where_expected();
 		do
-		:: published >= wanted || IS_GIVEN_UP -> break
+		:: expected != NEVER || published >= wanted || IS_GIVEN_UP -> break
 		:: else -> await_frame()
 		od;
 		if
-		:: published < wanted -> goto leaves_evicted
+		:: expected == NEVER && published < wanted -> goto leaves_evicted
 		:: else
 		fi;
 		take();
@@ -524,7 +662,7 @@ proctype consumer(byte me)
 #else
 		:: else ->
 			/* The producer opens the slot again, or has evicted this consumer. */
-			frame[place[wanted]] == wanted || IS_GIVEN_UP;
+			IS_IN_A_SLOT(wanted) || IS_GIVEN_UP;
 			goto missing
 		fi;
 		wanted++;

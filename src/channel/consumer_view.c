@@ -111,6 +111,20 @@ void ww_consumers_prefetch(const struct ww_consumers *consumers)
 	}
 }
 
+uint64_t ww_consumers_first_owed(const struct ww_consumers *consumers)
+{
+	uint64_t first = WW_CHANNEL_NEVER;
+
+	ww_list_for_each (link, &consumers->list) {
+		const struct ww_consumer_view *view = ww_consumer_view_of(link);
+		uint64_t next = __atomic_load_n(&view->marks.header->next, __ATOMIC_RELAXED);
+
+		if (next != 0 && next < first && ww_consumer_view_is_owed(view))
+			first = next;
+	}
+	return first;
+}
+
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
 	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view)
 {

@@ -100,6 +100,9 @@ struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers,
 /* What they write comes from their caches, all at once, while something else is done. */
 void ww_consumers_prefetch(const struct ww_consumers *consumers);
 
+/* The first frame that one has not received yet, as far as can be told by one look. */
+uint64_t ww_consumers_first_owed(const struct ww_consumers *consumers);
+
 /*
  * Whether a consumer uses a slot, in the order of need: one that needs it before one whose release
  * is not complete.

@@ -3,7 +3,7 @@
  * frames.c - the calls for frames: the producer acquires slots, and publishes or discards them; a
  * consumer receives frames, and releases them
  *
- * How a slot is found is in producer.c, and how a frame is received in receive.c.
+ * How a slot is found is in acquire.c, and how a frame is received in receive.c.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -151,6 +151,8 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_list_append(&producer->published_slots, &slot->link);
 	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
 	wake_consumers(producer);
+	if (!stream)
+		ww_producer_take_back_early(producer);
 	ww_channel_set_notice(channel);
 	return WW_OK;
 }

@@ -24,6 +24,7 @@ struct ww_producer {
 	struct ww_producer_slot *slots;
 	uint32_t ahead_max;
 	uint64_t published;
+	uint64_t looked_at;      /* frame: when it last looked which consumers had left */
 	uint64_t evict_after_ns; /* 0: never */
 	char *name;              /* owned; NULL: none */
 };
@@ -40,6 +41,11 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 /* As ww_channel_acquire(), whose arguments were checked. */
 ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, uint64_t timeout_ns,
 	struct ww_frame *out_frame);
+
+/*
+ * After a frame that the CPU has published: if no slot is free, takes back those that can be had.
+ */
+void ww_producer_take_back_early(struct ww_producer *producer);
 
 /* A slot that is in no list becomes free. */
 void ww_producer_give_back(struct ww_producer *producer, struct ww_producer_slot *slot);

@@ -176,20 +176,30 @@ static struct ww_layout_channel_place *place_of(const struct ww_ring *ring, uint
 	return &ring->places[frame & (ring->place_count - 1)];
 }
 
+/*
+ * Consumers that wait look at the line of published all the time: they take it away between two of
+ * its stores, if others come between. The fence puts published before the looks at who sleeps.
+ */
 void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns)
 {
 	uint64_t place = frame << PLACE_SLOT_BITS | slot;
 
-	__atomic_store_n(&ring->header->published_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
-	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, place, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->header->published_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->header->newest, place, __ATOMIC_RELEASE);
-	__atomic_store_n(&ring->header->published, frame, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&ring->header->published, frame, __ATOMIC_RELEASE);
+	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, place, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot)
 {
-	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, 0, __ATOMIC_RELEASE);
+}
+
+void ww_ring_finish_closing(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame)

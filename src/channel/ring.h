@@ -7,16 +7,21 @@
  * slot of the ring; its place in the ring says in which. This is the protocol
  * (protocol/channel_ring.pml models it):
  *
- *   producer, publishes:      store the frame's number in the slot; store its place; store
- *                             published; look which consumers sleep, and wake them
+ *   producer, publishes:      store the frame's number in the slot; store newest; store published;
+ *                             store the frame's place; look which consumers sleep, and wake them
  *   consumer, takes frame n:  store n in my mark of the slot; look whether the slot has n; if not,
- *                             clear the mark: the frame has gone; else store next = n + 1
+ *                             clear the mark: the frame has gone; else store next = n + 1. The slot
+ *                             is the one that newest or the place says, or any that has n: also
+ *                             before n counts as published
  *   producer, takes a slot back that has n:
  *                             clear the slot's number; check whether consumers have joined, and
  *                             note them; look at all marks, and with policy block at all `next`;
  *                             when one has n, or needs it, store n again
  *   consumer, begins with n:  store next = n; look whether n is not published yet, or the slot has
  *                             it; if not, the same with n + 1
+ *
+ * Several slots may be cleared before the rest is done for each of them. The place of a frame is
+ * looked at only when newest is that of a later one.
  *
  * The first two steps of each are in one order with the others' (seq_cst), so that at least one
  * side sees the other. With policy block a consumer that has begun gets each frame from `next` on:
@@ -122,7 +127,13 @@ static inline uint32_t ww_ring_flags(const struct ww_ring *ring)
 
 /* The slot's fields are written. It does not wake. */
 void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns);
+
+/*
+ * Closes a slot. After one or several the producer finishes that, and then it looks at the marks:
+ * so the stores wait for the consumers' caches all at once.
+ */
 void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot);
+void ww_ring_finish_closing(void);
 void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame);
 
 /*
