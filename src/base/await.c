@@ -20,6 +20,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/prefetch.h"
 
 #define SPIN_NS       UINT64_C(5000) /* about what falling asleep and waking up cost */
 #define SPIN_MOST_NS  UINT64_C(50000)
@@ -29,6 +30,7 @@
 #define FUTEX_WAITV_NUMBER 449 /* the same on all machines */
 #define FUTEX_WORD_32      2   /* 32 bits, of any process */
 #define LOOKS_PER_TIME     8   /* while spinning */
+#define BRIEF_LOOKS        8   /* some 200 ns */
 /* While only one of several words can wake. */
 #define ALONE_MOST_NS UINT64_C(1000000)
 #define POLL_LEAST_NS UINT64_C(20000)
@@ -84,6 +86,19 @@ static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t de
 		now_ns = ww_clock_now_ns();
 	} while (now_ns < deadline_ns &&
 		now_ns - start_ns < (state == WW_AWAIT_POLL ? SPIN_POLL_NS : spin_ns));
+	return false;
+}
+
+bool ww_await_briefly(const uint64_t *word, uint64_t value, const void *line)
+{
+	if (!may_spin())
+		return false;
+	for (int i = 0; i < BRIEF_LOOKS; i++) {
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value)
+			return true;
+		ww_prefetch_to_read(line);
+		relax();
+	}
 	return false;
 }
 

@@ -47,6 +47,14 @@ ww_status ww_await_asleep(const uint32_t *wakes, ww_await_fn look, void *context
 	uint64_t deadline_ns);
 
 /*
+ * Before all that: looks at one word for some 200 ns, and does nothing else. No clock is read, and
+ * the value is noticed as soon as it is there. On one CPU it does not look.
+ * @line:  a cache line that comes with the value, and is read next
+ * Return: whether the word has the value, or more.
+ */
+bool ww_await_briefly(const uint64_t *word, uint64_t value, const void *line);
+
+/*
  * For a thread that sleeps for several things, and looks itself: a futex word, and what it was
  * before the look.
  */

@@ -17,8 +17,9 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 		ww_list_init(&consumer->former);
 		consumer->held = calloc(form->held_max, sizeof(*consumer->held));
 		consumer->releasing = calloc(form->held_max, sizeof(*consumer->releasing));
+		consumer->next_slots = calloc(form->slot_count, sizeof(*consumer->next_slots));
 	}
-	if (!consumer || !consumer->held || !consumer->releasing) {
+	if (!consumer || !consumer->held || !consumer->releasing || !consumer->next_slots) {
 		ww_consumer_free(consumer);
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
 	}
@@ -48,6 +49,7 @@ static void consumer_free_one(struct ww_consumer *consumer)
 	ww_channel_fini(&consumer->channel);
 	ww_signal_map_unref(consumer->page);
 	ww_peer_process_unref(consumer->process);
+	free(consumer->next_slots);
 	free(consumer->releasing);
 	free(consumer->held);
 	free(consumer);

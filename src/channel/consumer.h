@@ -46,6 +46,8 @@ struct ww_consumer {
 	uint64_t dropped;
 	struct ww_held_frame *held;  /* held_max entries, of each mark */
 	uint64_t *releasing;         /* of each mark: value of the own timeline; 0: none */
+	uint32_t *next_slots;        /* of each slot: where the frame after it was the last time */
+	uint32_t last_slot;          /* that a frame was received in */
 	struct ww_held_frame unsure; /* the last that was released before it was complete */
 
 	/* From here on nothing belongs to one producer. */

@@ -21,7 +21,8 @@
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"
 
-#define ROUNDS 8 /* looks at frames that go while they are looked at, before the caller waits */
+#define BRIEF_ROUNDS 6 /* some 200 ns each, before the clock is read */
+#define ROUNDS       8 /* looks at frames that go meanwhile, before the caller waits */
 
 /* --- receive --- */
 
@@ -99,17 +100,15 @@ static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
 }
 
 /* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
-static bool mark_frame(struct receiving *receiving, uint64_t frame)
+static bool mark_slot(struct receiving *receiving, uint32_t slot, uint64_t frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
 	const struct ww_ring *ring = &consumer->channel.ring;
 	struct ww_held_frame *found = &receiving->found;
 
-	if (!ww_ring_find(ring, frame, &found->slot))
-		return false;
-	prefetch_frame(consumer, found->slot);
+	found->slot = slot;
 	found->mark = find_free_mark(consumer);
-	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, found->slot, frame)) {
+	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, slot, frame)) {
 		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
 		return false;
 	}
@@ -118,8 +117,19 @@ static bool mark_frame(struct receiving *receiving, uint64_t frame)
 		return false;
 	}
 	found->frame = frame;
-	found->ready = ww_ring_slot(ring, found->slot)->ready;
+	found->ready = ww_ring_slot(ring, slot)->ready;
 	return true;
+}
+
+static bool mark_frame(struct receiving *receiving, uint64_t frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+	uint32_t slot;
+
+	if (!ww_ring_find(&consumer->channel.ring, frame, &slot))
+		return false;
+	prefetch_frame(consumer, slot);
+	return mark_slot(receiving, slot, frame);
 }
 
 /* The newest frame that is complete, or the oldest that will be. */
@@ -276,17 +286,18 @@ static ww_status describe_frame(const struct receiving *receiving, struct ww_fra
 static void keep_frame(struct ww_consumer *consumer, const struct ww_held_frame *found)
 {
 	consumer->held[found->mark] = *found;
+	consumer->next_slots[consumer->last_slot] = found->slot;
+	consumer->last_slot = found->slot;
 	consumer->channel.held++;
 	consumer->received++;
 	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
 }
 
-static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_frame)
+/* The marked frame. Return: as order_frame(); WW_ERR_PROTOCOL. */
+static ww_status receive_found(struct receiving *receiving, struct ww_frame *out_frame)
 {
-	ww_status status = find_frame(receiving);
+	ww_status status = order_frame(receiving);
 
-	if (status == WW_OK)
-		status = order_frame(receiving);
 	if (status != WW_OK)
 		return status;
 	status = describe_frame(receiving, out_frame);
@@ -296,6 +307,13 @@ static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_f
 	}
 	keep_frame(receiving->consumer, &receiving->found);
 	return WW_OK;
+}
+
+static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	ww_status status = find_frame(receiving);
+
+	return status == WW_OK ? receive_found(receiving, out_frame) : status;
 }
 
 /* --- waiting --- */
@@ -354,23 +372,27 @@ static bool is_there(const struct ww_ring *ring, uint64_t frame)
 	return ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame);
 }
 
+static bool is_over(const struct ww_consumer *consumer)
+{
+	return ww_channel_has_ended(&consumer->channel) || ww_consumer_is_evicted(consumer);
+}
+
 static enum ww_await_look look_for_frame(void *context)
 {
 	const struct receiving *receiving = context;
 	const struct ww_consumer *consumer = receiving->consumer;
 	const struct ww_ring *ring = &consumer->channel.ring;
 	uint64_t published = ww_ring_published(ring);
-	bool is_over = ww_channel_has_ended(&consumer->channel) || ww_consumer_is_evicted(consumer);
 
 	if (published < consumer->next)
-		return is_over ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
+		return is_over(consumer) ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
 	if (receiving->found.frame) /* it was there, and not complete */
 		return look_at_work(consumer, receiving->found.ready) == WW_NOT_READY
 			? WW_AWAIT_POLL
 			: WW_AWAIT_DONE;
 	if (published > receiving->looked_up_to)
 		return WW_AWAIT_DONE;
-	return is_there(ring, consumer->next) || is_there(ring, published) || is_over
+	return is_there(ring, consumer->next) || is_there(ring, published) || is_over(consumer)
 		? WW_AWAIT_DONE
 		: WW_AWAIT_POLL;
 }
@@ -551,6 +573,65 @@ ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readines
 	return status < 0 ? status : WW_OK;
 }
 
+/* --- where it is expected --- */
+
+/*
+ * A producer uses its slots in the same order again and again. So a frame is expected in the slot
+ * that came after the last frame's slot before, and is looked for there first: the slot says that
+ * it is there, and all else of it. The line of the ring with `published`, which the producer writes
+ * next, is neither waited for nor taken away from it.
+ */
+static uint32_t expected_slot(const struct ww_consumer *consumer)
+{
+	return consumer->next_slots[consumer->last_slot];
+}
+
+static ww_status try_expected(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+	uint32_t slot = expected_slot(consumer);
+
+	if (is_latest(consumer) || !ww_ring_has(&consumer->channel.ring, slot, consumer->next) ||
+		!mark_slot(receiving, slot, consumer->next))
+		return WW_NOT_READY;
+	return receive_found(receiving, out_frame);
+}
+
+/* For a short time. Return: whether the next frame, or a later one, is there. */
+static bool await_expected(const struct receiving *receiving)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_channel *channel = &consumer->channel;
+	uint32_t slot = expected_slot(consumer);
+	const uint64_t *frame = &ww_ring_slot(&channel->ring, slot)->frame;
+	const void *bytes = channel->host_pointer
+		? channel->host_pointer + slot * channel->form.slot_bytes
+		: (const char *)frame;
+
+	if (is_latest(consumer))
+		frame = &channel->ring.header->published;
+	for (int i = 0; receiving->timeout_ns > 0 && i < BRIEF_ROUNDS; i++) {
+		if (ww_await_briefly(frame, consumer->next, bytes) ||
+			ww_ring_published(&channel->ring) >= consumer->next)
+			return true;
+	}
+	return false;
+}
+
+/* Return: as receive_from_one(); WW_NOT_READY: then it is looked for everywhere. */
+static ww_status receive_expected(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	struct ww_channel *channel = &receiving->consumer->channel;
+	ww_status status;
+
+	ww_try(require_known(channel));
+	ww_channel_check_deadline(channel);
+	status = try_expected(receiving, out_frame);
+	if (status == WW_NOT_READY && await_expected(receiving))
+		status = try_expected(receiving, out_frame);
+	return status;
+}
+
 /* --- receive, as a whole --- */
 
 static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *out_frame)
@@ -566,8 +647,13 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 	status = check_unsure(consumer);
 	if (status == WW_OK)
 		status = wait_for_room(receiving);
+	if (status != WW_OK)
+		return status;
+	status = receive_expected(receiving, out_frame);
+	if (status != WW_NOT_READY)
+		return status;
 
-	while (status == WW_OK && (status = require_known(&consumer->channel)) == WW_OK) {
+	while ((status = require_known(&consumer->channel)) == WW_OK) {
 		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
 		uint64_t seen = ww_ring_published(&consumer->channel.ring);
 
@@ -584,6 +670,8 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 			return end_of_frames(consumer, seen);
 		ww_channel_look_at_processes(&consumer->channel);
 		status = wait_for_frame(receiving);
+		if (status != WW_OK)
+			return status;
 	}
 	return status;
 }
