@@ -17,6 +17,7 @@
  */
 #include "bench/channel.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,28 @@ static int raw_stream_step(struct bench *bench, struct turner *turner,
 
 /* --- rounds --- */
 
+/*
+ * Moves a process to a CPU that the other one does not use, and lets it go on wherever it may run.
+ * The message that starts a batch has often woken one on the CPU of the other: then each round
+ * would take two changes of processes, whatever the way is. With one CPU it does nothing.
+ */
+static void move_apart(const struct turner *turner)
+{
+	unsigned int skip = turner->index;
+	cpu_set_t all;
+	cpu_set_t one;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2)
+		return;
+	CPU_ZERO(&one);
+	for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
+		if (CPU_ISSET(cpu, &all) && skip-- == 0)
+			CPU_SET(cpu, &one);
+	}
+	if (sched_setaffinity(0, sizeof(one), &one) == 0)
+		sched_setaffinity(0, sizeof(all), &all);
+}
+
 static int settle(struct bench *bench, struct turner *turner)
 {
 	if (bench->way == BENCH_RAW)
@@ -232,6 +255,7 @@ int channel_rounds(struct bench *bench, uint64_t out_ns[])
 	if (child_send(&partner, &message, -1) || batch_begin(bench, &own, kind, count) ||
 		child_receive(&partner, LINK_READY, &message, NULL))
 		return -1;
+	move_apart(&own);
 	if (bench->way == BENCH_RAW && kind != CHANNEL_ROUNDS_CPU)
 		sync_guard_begin();
 	at = link_now_ns();
@@ -347,7 +371,10 @@ static int answer_batch(struct bench *bench, struct turner *turner)
 		return complain("there is no such kind of rounds");
 	kind = (enum channel_rounds_kind)message.numbers[0];
 	bench->way = (unsigned int)message.numbers[1];
-	if (batch_begin(bench, turner, kind, message.numbers[3]) || bench_child_ready() ||
+	if (batch_begin(bench, turner, kind, message.numbers[3]))
+		return -1;
+	move_apart(turner);
+	if (bench_child_ready() ||
 		batch_run(bench, turner, kind, message.numbers[2], message.numbers[3]))
 		return -1;
 	message = (struct link_message){.kind = LINK_DONE};
