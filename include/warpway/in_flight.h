@@ -18,7 +18,9 @@
  * while the owner has the slice itself, its token can open it more often than the token says. All
  * deliveries of a slice are counted together: if one of them is imported more often than it says,
  * the additional imports count for the other deliveries of that slice. Imports by tokens that are
- * not deliveries do not count.
+ * not deliveries do not count, unless a process that received a delivery exported them: these count
+ * for the deliveries. So if a receiver passes a slice on, send it as often as it is imported in
+ * all.
  *
  * If a process is killed before it has imported a delivery, the delivery stays in flight. These
  * calls list and end such deliveries, and limit how many there are. They concern deliveries that

@@ -25,6 +25,7 @@ static struct {
 static void drawn_forget(void)
 {
 	drawn.left = 0;
+	drawn.count = 0;
 }
 
 __attribute__((constructor)) static void drawn_watch_fork(void)

@@ -4,8 +4,8 @@
  *
  * The broker counts how often other tokens are received. Slices of pools are counted by the
  * processes that import them, none of which knows who else has imported. So the pickle of a slice
- * has a random number; a process keeps the latest 4096 that it has received, and refuses one that
- * comes too often.
+ * has a random number; a process keeps about the latest 4096 that it has received, and refuses one
+ * that comes too often. Pickles of several senders can take each other's places.
  *
  * Threads: under the GIL.
  */

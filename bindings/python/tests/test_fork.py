@@ -405,3 +405,39 @@ def test_pickles_of_a_child_are_others():
     numbers = slice_pickles(1)
     numbers += in_child(slice_pickles, 40) + slice_pickles(80)
     assert len(set(numbers)) == 1 + 40 + 80
+
+
+def send_pickles(connection):
+    pool = warpway.Pool("host")
+    arrays = [pool.empty((64,), "uint8") for _ in range(2)]
+    for array in arrays:
+        connection.send_bytes(pickle.dumps(array))
+    connection.recv()
+
+
+def is_refused(pickled):
+    try:
+        pickle.loads(pickled)
+    except warpway.NotFound:
+        return True
+    return False
+
+
+@host
+def test_pickles_of_siblings_keep_their_places():
+    # The parent's next number must not be that of all its children: a receiver would forget one for the other.
+    array = warpway.Pool("host").empty((64,), "uint8")
+    pickle.dumps(array)
+    links = [FORK.Pipe() for _ in range(3)]
+    children = [FORK.Process(target=send_pickles, args=(link[1],)) for link in links]
+    for child in children:
+        child.start()
+    first, second, third = ([link[0].recv_bytes() for _ in range(2)] for link in links)
+    kept = [pickle.loads(each) for each in (first[0], second[0], first[1], third[1])]
+    assert kept[0].shape == (64,)
+    # Random numbers collide once in 4,096 times; both together never.
+    assert is_refused(first[0]) or is_refused(first[1])
+    for link, child in zip(links, children):
+        link[0].send(None)
+        child.join(LIMIT_S)
+        assert child.exitcode == 0
