@@ -4,8 +4,9 @@
  * spin
  *
  * One producer and two consumers, each step of src/channel/ring.c one step here, by the same names.
- * All loads and stores whose order matters are seq_cst there, so here each is one statement of one
- * interleaving. That the broker counts a newcomer before it answers is modelled in pool_marks.pml;
+ * All loads and stores whose order matters are in one order there: they are seq_cst, or a seq_cst
+ * fence stands between them and what follows. So here each is one statement of one interleaving; a
+ * fence that is missing there is not found here. That the broker counts a newcomer before it answers is modelled in pool_marks.pml;
  * here it is one step. A process may be killed between any two steps; its marks count until the
  * kernel has reported the end.
  *

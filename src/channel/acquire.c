@@ -526,17 +526,17 @@ static void prepare_take_back(struct ww_producer *producer)
 void ww_producer_take_back_early(struct ww_producer *producer)
 {
 	struct acquiring acquiring = {.producer = producer};
-	struct ww_producer_slot *slot = NULL;
+	struct ww_list *oldest = producer->published_slots.next;
 	struct ww_error record;
 
 	if (take_back_most(producer) == 1 || !ww_list_is_empty(&producer->free_slots) ||
-		is_newest(producer, producer->published_slots.next) ||
-		producer->channel.consumers.count == 0 || !ww_consumers_are_met(&producer->channel))
+		is_newest(producer, oldest) || producer->channel.consumers.count == 0 ||
+		!ww_consumers_are_met(&producer->channel))
 		return;
 	ww_error_save(&record);
 	prepare_take_back(producer);
-	if (take_published(&acquiring, &slot) == WW_OK) {
-		make_free(producer, slot);
+	if (take_back(&acquiring, slot_of(oldest)) == WW_OK) {
+		make_free(producer, slot_of(oldest));
 		take_more(&acquiring);
 	}
 	ww_error_restore(&record);

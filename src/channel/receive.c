@@ -591,7 +591,9 @@ static ww_status try_expected(struct receiving *receiving, struct ww_frame *out_
 	const struct ww_consumer *consumer = receiving->consumer;
 	uint32_t slot = expected_slot(consumer);
 
-	if (is_latest(consumer) || !ww_ring_has(&consumer->channel.ring, slot, consumer->next) ||
+	/* A producer that was killed may have stored a frame in its slot and not published it. */
+	if (is_latest(consumer) || consumer->channel.events.is_end_told ||
+		!ww_ring_has(&consumer->channel.ring, slot, consumer->next) ||
 		!mark_slot(receiving, slot, consumer->next))
 		return WW_NOT_READY;
 	return receive_found(receiving, out_frame);

@@ -176,14 +176,24 @@ static struct ww_layout_channel_place *place_of(const struct ww_ring *ring, uint
 	return &ring->places[frame & (ring->place_count - 1)];
 }
 
+/* Stores that bypass the caches, those of streaming instructions, come before later ones. */
+static void settle_streaming_stores(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 /*
  * Consumers that wait look at the line of published all the time: they take it away between two of
- * its stores, if others come between. The fence puts published before the looks at who sleeps.
+ * its stores, if others come between. The fence puts published before the looks at who sleeps: it
+ * is the pair of the seq_cst store and load of a consumer that falls asleep, or begins.
  */
 void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns)
 {
 	uint64_t place = frame << PLACE_SLOT_BITS | slot;
 
+	settle_streaming_stores();
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->header->published_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->header->newest, place, __ATOMIC_RELEASE);
@@ -197,6 +207,7 @@ void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot)
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, 0, __ATOMIC_RELEASE);
 }
 
+/* Closed slots come before the looks at marks. The pair is a consumer's mark and its next look. */
 void ww_ring_finish_closing(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -23,7 +23,8 @@
  * Several slots may be cleared before the rest is done for each of them. The place of a frame is
  * looked at only when newest is that of a later one.
  *
- * The first two steps of each are in one order with the others' (seq_cst), so that at least one
+ * The first two steps of each are in one order with the others' (seq_cst, or with a fence between
+ * them), so that at least one
  * side sees the other. With policy block a consumer that has begun gets each frame from `next` on:
  * if one is not there, the producer has just closed the slot, and will open it again. For that the
  * producer takes slots back in the order of their frames then.
