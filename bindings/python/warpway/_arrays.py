@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that make arrays."""
 
+import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from operator import index
 
 from warpway._core import (
@@ -83,7 +85,8 @@ def share(x, *, copy=False, device=None):
     if isinstance(x, Array):
         return x
     try:
-        return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
+        with _current_gpu_of(x):
+            return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
     except (AttributeError, BufferError, Unsupported) as error:
         if not copy:
             reason = error
@@ -96,9 +99,18 @@ def share(x, *, copy=False, device=None):
             failure.message = str(failure)
             raise failure from error
     try:
-        return from_dlpack(x, copy=True, device=device) if _is_tensor(x) else _copy_of_cuda(x, device)
+        with _current_gpu_of(x):
+            return from_dlpack(x, copy=True, device=device) if _is_tensor(x) else _copy_of_cuda(x, device)
     except (AttributeError, BufferError):
         return _copy_of_buffer(x, device)
+
+
+def _current_gpu_of(x):
+    """Torch exports a tensor only while its GPU is the current one."""
+    torch = sys.modules.get("torch")
+    if torch and isinstance(x, torch.Tensor) and x.is_cuda:
+        return torch.cuda.device(x.device)
+    return nullcontext()
 
 
 def _is_tensor(x):
@@ -173,6 +185,20 @@ def _wrap_somewhere(span, x):
     raise refusal
 
 
+def _gpus_of(span):
+    """The GPU that has the bytes, whether they can be shared or not; else all, since they may be the CPU's."""
+    gpus = [Device(index) for index in range(Device.count("cuda"))]
+    for gpu in gpus:
+        try:
+            Memory.wrap(span.start, span.nbytes, gpu).close()
+        except InvalidArgument:
+            continue
+        except Unsupported:
+            pass
+        return [gpu]
+    return gpus
+
+
 def _slice_of(span):
     """A part of a slice, where an allocator of this package has put the bytes."""
     memory, offset = Memory.find(span.start)
@@ -187,10 +213,15 @@ def _copy_of_cuda(x, device):
     span = _CudaSpan(x)
     if not span.nbytes:
         return empty(span.shape, span.dtype, device=device)
-    where = Device(0 if device is None else device)
-    gpu = where if where.backend == "cuda" else Device(0)
-    array = span.array(copy_in(span.start, span.nbytes, gpu, 1 if span.stream is None else span.stream))
-    return array if gpu is where else from_dlpack(array, device=where)
+    refusal = NoDevice("there is no GPU")
+    for gpu in _gpus_of(span):
+        try:
+            array = span.array(copy_in(span.start, span.nbytes, gpu, 1 if span.stream is None else span.stream))
+        except InvalidArgument as error:  # its stream is of another GPU
+            refusal = error
+            continue
+        return array if device is None or Device(device) == gpu else from_dlpack(array, device=device)
+    raise refusal
 
 
 _FORMATS = {
