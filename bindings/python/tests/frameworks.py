@@ -43,7 +43,7 @@ class Torch:
         x.mul_(2)
 
     def stream(self):
-        return self.lib.cuda.Stream()
+        return self.lib.cuda.Stream(self.device)
 
     def fill_slowly(self, x, value, stream):
         with self.lib.cuda.stream(stream):

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import types
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -309,3 +311,37 @@ def test_share_copies_in_the_order_of_the_stream(cuda_array):
     stream.call(lambda: np.asarray(memory).__setitem__(..., 5))
     source = CudaArray(memory, data=(memory.pointer, True), stream=stream.native)
     assert (read(warpway.share(source, copy=True)) == 5).all()
+
+
+class TorchTensor:
+    """As torch's tensors of a GPU: exported only while it is the current one."""
+
+    is_cuda, device, current = True, "cuda:7", None
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **arguments):
+        if self.current != self.device:
+            raise BufferError("another GPU is the current one")
+        return self.array.__dlpack__(**arguments)
+
+
+@contextmanager
+def torch_device(name):
+    TorchTensor.current = name
+    yield
+    TorchTensor.current = None
+
+
+def test_share_of_a_tensor_of_another_gpu(device, monkeypatch):
+    array, numbers = filled((4, 6), "int32", device)
+    torch = types.SimpleNamespace(Tensor=TorchTensor, cuda=types.SimpleNamespace(device=torch_device))
+    with pytest.raises(warpway.Unsupported, match="current one"):
+        warpway.share(TorchTensor(array))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert (read(warpway.share(TorchTensor(array), copy=True)) == numbers).all()
+    assert TorchTensor.current is None
