@@ -55,11 +55,13 @@ TEST("work goes to one consumer each, comes again when it is rejected, and ends"
 	consumer.reject(got);
 	CLAIM(consumer.receive(got, forever) == outcome::done);
 	must_be(got, "one", true);
+	CLAIM(consumer.finish(got) == outcome::not_ready); /* its producer may write there again */
 	consumer.acknowledge(got);
 	keeper.close();
 	CLAIM(producer.acquire(got, 0s) == outcome::end);
 	producer = work_queue();
 	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(consumer.finish(got) == outcome::done);
 	must_be(got, "two", false);
 	consumer.acknowledge(got);
 	CLAIM(consumer.receive(got, forever) == outcome::end);

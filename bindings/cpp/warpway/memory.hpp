@@ -563,6 +563,8 @@ public:
 
 	/* ww_memory_retire(): as reset(), when the device has done its work. */
 	void retire() noexcept { ww_memory_retire(release()); }
+	/* ww_memory_retired(): how many references of this process wait for that. */
+	static std::uint32_t retired() noexcept { return ww_memory_retired(); }
 
 	/* ww_memory_revoke(): an empty broker is the memory's, else the default one. */
 	result<void> try_revoke(const broker &in = {}, const cancel &stop = {}) const noexcept

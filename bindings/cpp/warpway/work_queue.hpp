@@ -244,6 +244,16 @@ public:
 		try_acknowledge(what, by).value();
 	}
 
+	/* ww_work_queue_finish(): done or not_ready. The frame stays held. */
+	result<outcome> try_finish(const work_frame &what, const stream &by = {}) const noexcept
+	{
+		return detail::ended(ww_work_queue_finish(get(), &what.raw(), by.get()));
+	}
+	[[nodiscard]] outcome finish(const work_frame &what, const stream &by = {}) const
+	{
+		return try_finish(what, by).value();
+	}
+
 	/* ww_work_queue_reject() */
 	result<void> try_reject(const work_frame &what) const noexcept
 	{
