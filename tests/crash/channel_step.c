@@ -12,6 +12,7 @@
  * frame in it: so the slot is opened again, too.
  */
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "channel/channel.h"
 #include "channel/consumers.h"
 #include "channel/ring.h"
 #include "crash/channel.h"
@@ -36,8 +38,20 @@
 
 static void (*before_close)(void); /* called once */
 
-STEP_VOID(ww_ring_publish, (struct ww_ring * ring, uint32_t slot, uint64_t frame, uint64_t now_ns),
-	(ring, slot, frame, now_ns))
+static bool dies_in_publish; /* when the frame is in its slot, and not published yet */
+
+DECLARE(ww_ring_publish);
+void __wrap_ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns)
+{
+	if (dies_in_publish) {
+		__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
+		raise(SIGKILL);
+	}
+	step("ww_ring_publish", false);
+	__real_ww_ring_publish(ring, slot, frame, now_ns);
+	step("ww_ring_publish", true);
+}
+
 STEP_VOID(ww_ring_reopen_slot, (struct ww_ring * ring, uint32_t slot, uint64_t frame),
 	(ring, slot, frame))
 STEP_VOID(ww_ring_close, (struct ww_ring * ring), (ring))
@@ -227,6 +241,37 @@ ROLE(role_channel_half)
 	ww_device_unref(device);
 }
 
+/* Until the consumer has taken the frame before, and sleeps again. */
+static void wait_until_asleep(const ww_channel *channel, uint64_t next)
+{
+	const struct ww_list *list = &channel->consumers.list;
+	const struct ww_consumer_view *view;
+
+	MUST(list->next != list);
+	view = ww_container(list->next, const struct ww_consumer_view, link);
+	while (__atomic_load_n(&view->marks.header->next, __ATOMIC_SEQ_CST) != next ||
+		!ww_channel_marks_are_asleep(&view->marks))
+		sched_yield();
+}
+
+/* role_channel_half_published: dies within the publish of its last frame; a consumer sleeps */
+ROLE(role_channel_half_published)
+{
+	ww_device *device = subject_open();
+	ww_channel *channel;
+	ww_broker *broker;
+
+	MUST_OK(broker_open_patient(NULL, &broker));
+	channel = make(device, broker, WW_CHANNEL_BLOCK);
+	role_tell("made");
+	role_hear("go");
+	for (uint64_t value = 1; value < FRAMES; value++)
+		frame_send(channel, value);
+	wait_until_asleep(channel, FRAMES);
+	dies_in_publish = true;
+	frame_send(channel, FRAMES);
+}
+
 /* role_channel_stepper FUNCTION NTH before|after create|produce|consume */
 ROLE(role_channel_stepper)
 {
@@ -371,6 +416,33 @@ static bool meet_producing(const char *function, int nth, bool after)
 	MUST(late == WW_OK || (has_met_death && late == WW_ERR_NOT_FOUND));
 	nothing_is_left();
 	return has_met_death;
+}
+
+/* The consumer is told of the end after the frame before, and gets no frame afterwards. */
+CASE(channel_producer_killed_within_publish, 0)
+{
+	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+	struct child victim;
+	ww_channel *channel;
+	uint64_t number;
+
+	scene_begin();
+	child_start(&victim, "role_channel_half_published", NULL);
+	child_hear(&victim, "made");
+	MUST_OK(join(scene.device, scene.broker, &channel));
+	child_tell(&victim, "go");
+	for (uint64_t value = 1; value < FRAMES; value++)
+		MUST_OK(take(channel, NULL, &number));
+	for (int i = 0; i < 3; i++)
+		MUST_STATUS(WW_ERR_PEER_LOST, take(channel, NULL, &number));
+	MUST(has_died(&victim));
+	MUST_OK(ww_channel_info_get(channel, &info));
+	MUST_EQUAL(FRAMES - 1, info.published);
+	MUST_EQUAL(FRAMES - 1, info.received);
+	MUST_EQUAL(0, info.dropped);
+	ww_channel_unref(channel);
+	nothing_is_left();
+	scene_end();
 }
 
 static uint32_t policy; /* of the next */
