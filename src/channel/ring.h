@@ -24,10 +24,9 @@
  * looked at only when newest is that of a later one.
  *
  * The first two steps of each are in one order with the others' (seq_cst, or with a fence between
- * them), so that at least one
- * side sees the other. With policy block a consumer that has begun gets each frame from `next` on:
- * if one is not there, the producer has just closed the slot, and will open it again. For that the
- * producer takes slots back in the order of their frames then.
+ * them), so that at least one side sees the other. With policy block a consumer that has begun gets
+ * each frame from `next` on: if one is not there, the producer has just closed the slot, and will
+ * open it again. For that the producer takes slots back in the order of their frames then.
  *
  * A consumer has held_max marks, so it cannot keep more frames than it may hold, whatever it says.
  *

@@ -478,7 +478,7 @@ static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *
 }
 
 /* Return: as ww_work_queue_acknowledge(). */
-static ww_status finish(struct ww_work_queue *queue, struct ww_queue_held *held,
+static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *held,
 	const struct ww_work_frame *frame, ww_stream *stream)
 {
 	struct ww_queue_ring *ring = held->ring;
@@ -505,7 +505,7 @@ static ww_status finish(struct ww_work_queue *queue, struct ww_queue_held *held,
 static ww_status acknowledge(struct ww_work_queue *queue, struct ww_queue_held *held,
 	const struct ww_work_frame *frame, ww_stream *stream)
 {
-	ww_status status = finish(queue, held, frame, stream);
+	ww_status status = finish_held(queue, held, frame, stream);
 
 	if (held->is_finished)
 		release_frame(queue, held);
@@ -545,7 +545,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame 
 	if (!ww_queue_ring_is_left(held->ring))
 		return WW_NOT_READY;
 	ww_queue_notice_pause(queue);
-	status = finish(queue, held, frame, stream);
+	status = finish_held(queue, held, frame, stream);
 	ww_queue_notice_set(queue);
 	return status;
 }
