@@ -15,19 +15,23 @@
 	.context = &channel_rounds_kinds[which], .turns = {channel_rounds, channel_rounds}, \
 	.open = channel_turn_open_one, .close = channel_turn_close
 
+/* The part of a turn, and its floor. */
+#define RAW_CALLS(part) OURS(part), .floor = BENCH_SERIES(BENCH_RAW, part)
+
 #define SLOW(which) RAW_TURNS(channel_slow), .context = &channel_slow_policies[which]
 
 #define RAW_TURNS(what) \
 	.turns = {what##_turn, what##_turn}, .open = what##_open, .close = what##_close
 
-#define ENQUEUE(which)                                                                          \
-	.context = &channel_enqueue_counts[which], .turns = {channel_enqueue_turn}, .parts = 2, \
-	.open = channel_enqueue_open, .close = channel_enqueue_close
+#define ENQUEUE(which) \
+	RAW_TURNS(channel_enqueue), .context = &channel_enqueue_counts[which], .parts = 2
 
 static const struct bench_case cases[] = {
 	{.rows = {{"carry"}}, .run = channel_carry},
 	{.rows = {{"one_way.cpu", "us", BENCH_GOAL_ONE_WAY, RAW_FLOOR}},
 		ROUNDS(CHANNEL_ROUNDS_CPU)},
+	{.rows = {{"one_way.cpu.word", "us", BENCH_GOAL_NONE, RAW_FLOOR}},
+		ROUNDS(CHANNEL_ROUNDS_WORD)},
 	{.rows = {{"one_way.stream", "us", BENCH_GOAL_ONE_WAY_STREAM, RAW_FLOOR}},
 		ROUNDS(CHANNEL_ROUNDS_STREAM)},
 	{.rows = {{"cycle.stream", "us", BENCH_GOAL_NONE, RAW_FLOOR}},
@@ -35,17 +39,17 @@ static const struct bench_case cases[] = {
 	{.rows = {{"cpu_time.64MiB", "ns", BENCH_GOAL_SIZE, RAW_FLOOR}}, RAW_TURNS(channel_size)},
 	{.rows = {{"slow.drop_oldest", "ns", BENCH_GOAL_SLOW, RAW_FLOOR}}, SLOW(0)},
 	{.rows = {{"slow.latest", "ns", BENCH_GOAL_SLOW, RAW_FLOOR}}, SLOW(1)},
-	{.rows = {{"enqueue.publish.x1", "ns", BENCH_GOAL_PUBLISH, OURS(0)},
-		 {"enqueue.receive.x1", "ns", BENCH_GOAL_PUBLISH, OURS(1)}},
+	{.rows = {{"enqueue.publish.x1", "ns", BENCH_GOAL_PUBLISH, RAW_CALLS(0)},
+		 {"enqueue.receive.x1", "ns", BENCH_GOAL_PUBLISH, RAW_CALLS(1)}},
 		ENQUEUE(0)},
-	{.rows = {{"enqueue.publish.x2", "ns", BENCH_GOAL_PUBLISH_2, OURS(0)},
-		 {"enqueue.receive.x2", "ns", BENCH_GOAL_PUBLISH, OURS(1)}},
+	{.rows = {{"enqueue.publish.x2", "ns", BENCH_GOAL_PUBLISH_2, RAW_CALLS(0)},
+		 {"enqueue.receive.x2", "ns", BENCH_GOAL_PUBLISH, RAW_CALLS(1)}},
 		ENQUEUE(1)},
-	{.rows = {{"enqueue.publish.x4", "ns", BENCH_GOAL_PUBLISH_4, OURS(0)},
-		 {"enqueue.receive.x4", "ns", BENCH_GOAL_PUBLISH, OURS(1)}},
+	{.rows = {{"enqueue.publish.x4", "ns", BENCH_GOAL_PUBLISH_4, RAW_CALLS(0)},
+		 {"enqueue.receive.x4", "ns", BENCH_GOAL_PUBLISH, RAW_CALLS(1)}},
 		ENQUEUE(2)},
-	{.rows = {{"enqueue.publish.x8", "ns", BENCH_GOAL_PUBLISH_8, OURS(0)},
-		 {"enqueue.receive.x8", "ns", BENCH_GOAL_PUBLISH, OURS(1)}},
+	{.rows = {{"enqueue.publish.x8", "ns", BENCH_GOAL_PUBLISH_8, RAW_CALLS(0)},
+		 {"enqueue.receive.x8", "ns", BENCH_GOAL_PUBLISH, RAW_CALLS(1)}},
 		ENQUEUE(3)},
 	{.rows = {{"one_way.stream.two_gpus", "us", BENCH_GOAL_ONE_WAY_STREAM, RAW_FLOOR}},
 		.context = &channel_rounds_kinds[CHANNEL_ROUNDS_STREAM],

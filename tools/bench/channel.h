@@ -62,6 +62,7 @@ int channel_role_turner(struct bench *bench, const char *word);
 
 enum channel_rounds_kind {
 	CHANNEL_ROUNDS_CPU,
+	CHANNEL_ROUNDS_WORD, /* as by the CPU; its floor carries nothing */
 	CHANNEL_ROUNDS_STREAM,
 	CHANNEL_ROUNDS_CYCLE,
 	CHANNEL_ROUNDS_KINDS

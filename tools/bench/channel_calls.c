@@ -4,8 +4,9 @@
  *
  *   size     publishing and receiving large frames, beside small ones: CPU time
  *   slow     one consumer holds a frame all the time, beside one that does not
- *   enqueue  the calls with streams, while releases are not complete: the consumers' streams wait
- *            for a gate, and the producer comes to slots that they have yet to release
+ *   enqueue  the calls with streams that run behind: all streams wait for a gate, so no frame is
+ *            complete when consumers receive it, and the producer comes to slots that they have yet
+ *            to release. The floor is as many bare waits and stores.
  */
 #include "bench/channel.h"
 
@@ -214,18 +215,26 @@ static struct {
 	ww_stream *streams[CHANNEL_CONSUMERS];
 	ww_timeline *gate;
 	uint64_t value;
-} gated;
+	struct raw_stream *raw_stream;
+	struct raw_page raw_page;
+	uint64_t raw_value;
+} gated = {.raw_page = RAW_PAGE_NONE};
 
-static int gate_close(void)
+static int stream_gate(ww_stream *stream)
+{
+	return bench_expect(ww_timeline_stream_wait(gated.gate, stream, gated.value,
+				    WW_WAIT_UNSUBMITTED, 0, NULL),
+		"a stream cannot wait");
+}
+
+static int gate_close(struct bench *bench)
 {
 	gated.value++;
 	for (unsigned int i = 0; i < gated.both.count; i++) {
-		if (bench_expect(ww_timeline_stream_wait(gated.gate, gated.streams[i], gated.value,
-					 WW_WAIT_UNSUBMITTED, 0, NULL),
-			    "a stream cannot wait"))
+		if (stream_gate(gated.streams[i]))
 			return -1;
 	}
-	return 0;
+	return stream_gate(bench->stream);
 }
 
 static int finish_all(struct bench *bench)
@@ -273,12 +282,45 @@ static int take_all(uint64_t *out_ns)
 	return 0;
 }
 
+/* Waits, and then a store. */
+static int raw_calls(struct bench *bench, unsigned int waits, uint64_t *out_ns)
+{
+	const struct raw_ops *ops = bench->raw->ops;
+	uint64_t at = link_now_ns();
+
+	for (int call = 0; call < CALLS; call++) {
+		for (unsigned int i = 0; i < waits; i++) {
+			if (ops->stream_wait(bench->raw, gated.raw_stream, &gated.raw_page,
+				    RAW_WORD_GATE, gated.raw_value))
+				return -1;
+		}
+		if (ops->stream_write(bench->raw, gated.raw_stream, &gated.raw_page,
+			    RAW_WORD_STREAM, gated.raw_value))
+			return -1;
+	}
+	*out_ns = bench_lap(&at) / CALLS;
+	return 0;
+}
+
+static int raw_turn(struct bench *bench, uint64_t out_ns[])
+{
+	int result;
+
+	gated.raw_value++;
+	result = raw_calls(bench, gated.both.count, &out_ns[0]) || raw_calls(bench, 1, &out_ns[1]);
+	raw_word_store(&gated.raw_page, RAW_WORD_GATE, gated.raw_value);
+	raw_word_wake(&gated.raw_page, RAW_WORD_GATE);
+	return bench->raw->ops->stream_synchronize(bench->raw, gated.raw_stream) || result ? -1 : 0;
+}
+
 /* All slots are released by streams that wait; then the producer comes to each of them again. */
 int channel_enqueue_turn(struct bench *bench, uint64_t out_ns[])
 {
 	uint64_t first_ns;
 
-	if (gate_close() || send_all(bench, &first_ns) || take_all(&out_ns[1]) ||
+	if (bench->way == BENCH_RAW)
+		return raw_turn(bench, out_ns);
+	if (gate_close(bench) || send_all(bench, &first_ns) || take_all(&out_ns[1]) ||
 		send_all(bench, &out_ns[0]) || gate_open(bench))
 		return -1;
 	return take_all(&first_ns) || finish_all(bench) ? -1 : 0;
@@ -296,6 +338,10 @@ int channel_enqueue_open(struct bench *bench)
 	};
 
 	gated.value = 0;
+	gated.raw_value = 0;
+	if (bench->raw->ops->stream_create(bench->raw, &gated.raw_stream) ||
+		raw_page_create(bench->raw, &gated.raw_page))
+		return -1;
 	if (both_open(bench, &gated.both, &params, count) ||
 		bench_expect(ww_timeline_create(NULL, &gated.gate), "cannot make a timeline") ||
 		bench_expect(ww_timeline_prepare(gated.gate, bench->device),
@@ -312,11 +358,14 @@ int channel_enqueue_open(struct bench *bench)
 /* A turn that failed may have left streams waiting: the gate's end lets them go. */
 int channel_enqueue_close(struct bench *bench)
 {
-	(void)bench;
 	ww_timeline_unref(gated.gate);
 	both_close(&gated.both);
 	for (int i = 0; i < CHANNEL_CONSUMERS; i++)
 		gated.streams[i] = ww_stream_unref(gated.streams[i]);
 	gated.gate = NULL;
+	if (gated.raw_stream)
+		bench->raw->ops->stream_free(bench->raw, gated.raw_stream);
+	gated.raw_stream = NULL;
+	raw_page_close(bench->raw, &gated.raw_page);
 	return 0;
 }

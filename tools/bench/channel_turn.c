@@ -3,17 +3,19 @@
  * channel_turn.c - a frame goes to another process, and one comes back
  *
  * Each of two processes is the producer of one channel and the consumer of the other one. A round
- * is a frame each way, so one way is half of it. There are three kinds of rounds:
+ * is a frame each way, so one way is half of it. There are four kinds of rounds:
  *
  *   - By the CPU: heads are written and checked. A process answers a frame before it releases it.
+ *     The floor is the same by hand: a head in shared memory, and a word that says it is there.
+ *   - By the CPU, the same beside that word alone, with no head.
  *   - By streams, from publish to receive: the CPUs enqueue a batch of rounds as fast as they can,
  *     and the streams take turns by themselves. The slots are acquired before the batch and
  *     released after it.
  *   - By streams, a cycle: as above, and each frame is released and the next slot acquired within
  *     its round, so that the streams also do that work.
  *
- * The floor is two words: in shared memory that both look at all the time, and by bare stores and
- * waits of streams.
+ * Words in shared memory are looked at all the time. The floor of streams is two words, by bare
+ * stores and waits.
  */
 #include "bench/channel.h"
 
@@ -28,12 +30,19 @@
 #define SLOTS      64 /* and the rounds of a batch that holds all its frames */
 
 const enum channel_rounds_kind channel_rounds_kinds[CHANNEL_ROUNDS_KINDS] = {CHANNEL_ROUNDS_CPU,
-	CHANNEL_ROUNDS_STREAM, CHANNEL_ROUNDS_CYCLE};
+	CHANNEL_ROUNDS_WORD, CHANNEL_ROUNDS_STREAM, CHANNEL_ROUNDS_CYCLE};
 
-/* Words of the board, one for each of the two. */
-struct turn_board {
-	struct mailbox_word words[2];
+/* What one of the two stores. */
+struct turn_message {
+	struct mailbox_word word;
+	_Alignas(128) uint64_t head[CHANNEL_HEAD];
 };
+
+struct turn_board {
+	struct turn_message of[2];
+};
+
+_Static_assert(sizeof(struct turn_board) <= CHANNEL_BOARD_BYTES, "the board has room");
 
 /* One of the two processes. */
 struct turner {
@@ -57,10 +66,15 @@ static struct child partner = CHILD_NONE;
 typedef int step(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
 	uint64_t taken, uint64_t sent);
 
+static bool is_by_cpu(enum channel_rounds_kind kind)
+{
+	return kind == CHANNEL_ROUNDS_CPU || kind == CHANNEL_ROUNDS_WORD;
+}
+
 /* Whose order the frames of a kind keep; NULL: the CPU's. */
 static ww_stream *stream_of(const struct bench *bench, enum channel_rounds_kind kind)
 {
-	return kind == CHANNEL_ROUNDS_CPU ? NULL : bench->stream;
+	return is_by_cpu(kind) ? NULL : bench->stream;
 }
 
 static int slot_acquire(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind)
@@ -81,7 +95,7 @@ static int frame_publish(struct bench *bench, struct turner *turner, enum channe
 {
 	struct ww_frame *frame = &turner->acquired[--turner->acquired_count];
 
-	if (kind == CHANNEL_ROUNDS_CPU)
+	if (is_by_cpu(kind))
 		channel_head_make(frame->host_pointer, value);
 	return bench_expect(ww_channel_publish(turner->out[kind], frame, stream_of(bench, kind)),
 		"cannot publish a frame");
@@ -98,8 +112,7 @@ static int frame_receive(struct bench *bench, struct turner *turner, enum channe
 		    "cannot receive a frame"))
 		return -1;
 	turner->received_count++;
-	if (kind == CHANNEL_ROUNDS_CPU ? !channel_head_is(frame->host_pointer, value)
-				       : frame->number != value)
+	if (is_by_cpu(kind) ? !channel_head_is(frame->host_pointer, value) : frame->number != value)
 		return complain("a frame is not what was sent");
 	return 0;
 }
@@ -129,12 +142,18 @@ static int word_step(struct bench *bench, struct turner *turner, enum channel_ro
 	uint64_t taken, uint64_t sent)
 {
 	struct turn_board *board = bench->board;
+	struct turn_message *out = &board->of[turner->index];
+	const struct turn_message *in = &board->of[!turner->index];
+	bool has_head = kind == CHANNEL_ROUNDS_CPU;
 
-	(void)kind;
-	if (taken && mailbox_await(&board->words[!turner->index], taken, turner->socket))
+	if (taken && mailbox_await(&in->word, taken, turner->socket))
 		return -1;
+	if (taken && has_head && !channel_head_is(in->head, taken))
+		return complain("a head is not what was sent");
+	if (sent && has_head)
+		channel_head_make(out->head, sent);
 	if (sent)
-		mailbox_store(&board->words[turner->index], sent);
+		mailbox_store(&out->word, sent);
 	return 0;
 }
 
@@ -195,7 +214,7 @@ static int batch_begin(struct bench *bench, struct turner *turner, enum channel_
 		if (slot_acquire(bench, turner, kind))
 			return -1;
 	}
-	return kind == CHANNEL_ROUNDS_CPU ? 0 : bench_stream_finish(bench->stream);
+	return is_by_cpu(kind) ? 0 : bench_stream_finish(bench->stream);
 }
 
 /* Afterwards: what the process still has. */
@@ -213,16 +232,15 @@ static int batch_end(struct bench *bench, struct turner *turner, enum channel_ro
 			    "cannot discard a slot"))
 			return -1;
 	}
-	return kind == CHANNEL_ROUNDS_CPU ? 0 : bench_stream_finish(bench->stream);
+	return is_by_cpu(kind) ? 0 : bench_stream_finish(bench->stream);
 }
 
 /* One process's part of a batch. Values go on from way to way, but a channel counts its own. */
 static int batch_run(struct bench *bench, struct turner *turner, enum channel_rounds_kind kind,
 	uint64_t first, uint64_t count)
 {
-	bool is_cpu = kind == CHANNEL_ROUNDS_CPU;
 	step *const run = bench->way != BENCH_RAW ? channel_step
-		: is_cpu                          ? word_step
+		: is_by_cpu(kind)                 ? word_step
 						  : raw_stream_step;
 	bool is_first = turner->index == 0; /* sends the first frame, and takes the last one */
 
@@ -234,7 +252,7 @@ static int batch_run(struct bench *bench, struct turner *turner, enum channel_ro
 	}
 	if (is_first && run(bench, turner, kind, first + count - 1, 0))
 		return -1;
-	return is_cpu ? 0 : settle(bench, turner);
+	return is_by_cpu(kind) ? 0 : settle(bench, turner);
 }
 
 static uint64_t values[CHANNEL_ROUNDS_KINDS][2]; /* by kind and way: of the last round */
@@ -256,7 +274,7 @@ int channel_rounds(struct bench *bench, uint64_t out_ns[])
 		child_receive(&partner, LINK_READY, &message, NULL))
 		return -1;
 	move_apart(&own);
-	if (bench->way == BENCH_RAW && kind != CHANNEL_ROUNDS_CPU)
+	if (bench->way == BENCH_RAW && !is_by_cpu(kind))
 		sync_guard_begin();
 	at = link_now_ns();
 	result = batch_run(bench, &own, kind, *value + 1, count);
@@ -272,6 +290,7 @@ int channel_rounds(struct bench *bench, uint64_t out_ns[])
 
 static const char *const names[CHANNEL_ROUNDS_KINDS][2] = {
 	{"turn/cpu/0", "turn/cpu/1"},
+	{"turn/word/0", "turn/word/1"},
 	{"turn/stream/0", "turn/stream/1"},
 	{"turn/cycle/0", "turn/cycle/1"},
 };
@@ -286,7 +305,7 @@ static int make_channels(struct bench *bench, struct turner *turner)
 	};
 
 	for (int kind = 0; kind < CHANNEL_ROUNDS_KINDS; kind++) {
-		params.kind = kind == CHANNEL_ROUNDS_CPU ? channel_cpu_kind(bench) : 0;
+		params.kind = is_by_cpu(kind) ? channel_cpu_kind(bench) : 0;
 		params.held_max = kind == CHANNEL_ROUNDS_STREAM ? SLOTS : 1;
 		if (channel_create(bench, names[kind][turner->index], &params, &turner->out[kind]))
 			return -1;

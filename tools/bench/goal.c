@@ -32,7 +32,7 @@ static const struct {
 	[BENCH_GOAL_OBJECT] = {0, 1024, false},   /* bytes of a broker's memory */
 	[BENCH_GOAL_WATCHED] = {0, 10000, false}, /* us of a second: 1 % of a core */
 	[BENCH_GOAL_RATE] = {0, 1000, false},     /* ns; a small frame to one consumer */
-	[BENCH_GOAL_ONE_WAY] = {2, 0, false},     /* a frame, given a word in shared memory */
+	[BENCH_GOAL_ONE_WAY] = {2, 0, false},     /* a frame, given the same by hand */
 	[BENCH_GOAL_ONE_WAY_STREAM] = {1.2, 0, true},
 	[BENCH_GOAL_SIZE] = {1.2, 0, false}, /* large frames, given small ones */
 	[BENCH_GOAL_SLOW] = {1.2, 0, false}, /* beside a consumer that holds a frame */

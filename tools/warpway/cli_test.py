@@ -254,15 +254,16 @@ def bench_measures_channels():
     result = run("bench", "channel", "--device", DEVICE, "--json", "--quick", "--iterations", "5")
     expect(result.returncode == 0, str(result))
     entries = {name: entry for name, entry in rows(result, "channel").items() if ".zmq" not in name}
-    names = ["one_way.cpu", "one_way.stream", "cycle.stream", "cpu_time.64MiB", "slow.drop_oldest", "slow.latest"]
+    names = ["one_way.cpu", "one_way.cpu.word", "one_way.stream", "cycle.stream", "cpu_time.64MiB",
+             "slow.drop_oldest", "slow.latest"]
     for size in ("64B", "1MiB"):
         names += [f"rate.{size}.{way}" for way in ("x1", "x1.work_queue", "x1.socket", "x1.pipe", "x2")]
         names += [f"latency.{size}.{way}"
                   for way in ("x1", "x1.latest", "x1.work_queue", "x1.socket", "x1.pipe", "x2")]
     names += [] if DEVICE == "host" else ["one_way.stream.two_gpus"]
+    names += [f"enqueue.{call}.x{count}" for call in ("publish", "receive") for count in (1, 2, 4, 8)]
     floors = list(names)
     names += [f"{name}.p99_9" for name in names if name.startswith("latency")]
-    names += [f"enqueue.{call}.x{count}" for call in ("publish", "receive") for count in (1, 2, 4, 8)]
     expect(sorted(entries) == sorted(names), str(entries))
     for name, entry in entries.items():
         expect((entry["floor_p50"] is not None) == (name in floors), str(entry))
