@@ -241,6 +241,12 @@ static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, uint64
 	return WW_OK;
 }
 
+/* Whether all that a stream does comes after its own earlier work on the slot anyway. */
+static bool is_behind_own_work(const ww_stream *stream, const struct ww_producer_slot *slot)
+{
+	return stream && stream->serial != 0 && stream->serial == slot->ready_by;
+}
+
 /* The slot's bytes are the caller's, once the stream has waited. */
 static ww_status order_slot(struct acquiring *acquiring, const struct ww_producer_slot *slot)
 {
@@ -250,7 +256,8 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 	ww_status status = WW_OK;
 
 	waits.count = 0;
-	if (slot->ready && slot->ready > completed(producer)) {
+	if (slot->ready && !is_behind_own_work(acquiring->stream, slot) &&
+		slot->ready > completed(producer)) {
 		if (!acquiring->stream) {
 			note_own_value(acquiring, slot->ready);
 			return WW_NOT_READY;

@@ -142,6 +142,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_try(ww_channel_signal(channel, stream, &value));
 	ww_channel_check_deadline(channel);
 	slot->ready = value;
+	slot->ready_by = stream ? stream->serial : 0;
 	frame->number = ++producer->published;
 	frame->submitted_ns = ww_clock_now_ns();
 	slot->frame = frame->number;
@@ -171,8 +172,10 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	producer = ww_producer_of(channel);
 	ww_try(find_held(producer, frame, &slot));
 	ww_try(ww_channel_signal(channel, stream, &value));
-	if (value) /* else earlier work of ours may still use it */
+	if (value) { /* else earlier work of ours may still use it */
 		slot->ready = value;
+		slot->ready_by = stream->serial;
+	}
 	ww_producer_give_back(producer, slot);
 	channel->held--;
 	ww_channel_set_notice(channel);

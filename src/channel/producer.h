@@ -12,6 +12,7 @@ struct ww_producer_slot {
 	struct ww_list link; /* in one of the producer's lists; of a held one in none */
 	uint64_t frame;      /* that is in it; 0: none */
 	uint64_t ready;      /* value of the own timeline when our streams have done with it */
+	uint64_t ready_by;   /* serial of the stream that signals it; 0: not one stream */
 	uint64_t releasing;  /* frame whose releases may not be complete; 0: none */
 	bool is_held;
 };

@@ -714,6 +714,38 @@ CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
 	channel_end(producer, NULL);
 }
 
+/*
+ * A slot is used again after the producer's own work on it: at once by the same stream, by another
+ * one after a wait on the device, and by the CPU when the work is complete.
+ */
+CASE(channel_own_work_orders, CHANNEL_STREAMS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_stream *first;
+	ww_stream *second;
+	static struct gate gate;
+
+	scene_begin();
+	first = stream_make(scene.device);
+	second = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	MUST_OK(ww_channel_acquire(producer, first, SOON_NS, NULL, &frame));
+	gate_close(&gate, first);
+	MUST_OK(ww_channel_discard(producer, &frame, first));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, first, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_discard(producer, &frame, first));
+	MUST_OK(ww_channel_acquire(producer, second, SOON_NS, NULL, &frame));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(second));
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(second, FOREVER, NULL));
+	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+	ww_stream_unref(first);
+	ww_stream_unref(second);
+	channel_end(producer, NULL);
+}
+
 /* With a policy that drops, a release that is not complete counts as held. */
 CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 {
