@@ -2,15 +2,22 @@
 /*
  * ring_test.c - the steps of a ring and of a consumer's marks, one after the other
  *
- * That they hold in any order is what the model and the tests with processes show.
+ * That they hold in any order is what the model and the tests with processes show. Only the order
+ * of a frame's bytes is tested with two threads here.
  */
 #include "channel/ring.h"
 
 #include "base/unit_test.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #define SLOTS 4
 #define HELD  2
@@ -254,6 +261,65 @@ static void files_that_are_none(void **state)
 	close_sides(&sides);
 }
 
+/* --- bytes that are stored past the caches --- */
+
+#define STREAMED_FRAMES 50000
+#define WORDS           64 /* of a slot; eight are in a cache line */
+
+static struct {
+	struct ww_ring *ring;
+	_Alignas(64) long long words[SLOTS][WORDS];
+	uint64_t seen; /* frames that the reader has seen */
+	uint64_t torn;
+} streamed;
+
+static void store_past_caches(long long *at, uint64_t value)
+{
+#if defined(__x86_64__)
+	_mm_stream_si64(at, (long long)value);
+#else
+	__atomic_store_n(at, (long long)value, __ATOMIC_RELAXED);
+#endif
+}
+
+static void *read_streamed(void *context)
+{
+	(void)context;
+	for (uint64_t frame = 1; frame <= STREAMED_FRAMES; frame++) {
+		const long long *words = streamed.words[frame % SLOTS];
+		bool is_torn = false;
+
+		while (!ww_ring_has(streamed.ring, frame % SLOTS, frame))
+			sched_yield();
+		for (int i = WORDS - 8; i >= 0; i -= 8)
+			is_torn |= __atomic_load_n(&words[i], __ATOMIC_RELAXED) != (long long)frame;
+		streamed.torn += is_torn;
+		__atomic_store_n(&streamed.seen, frame, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* If a frame is seen, all its bytes are, however they were stored. */
+static void streamed_bytes_come_first(void **state)
+{
+	struct sides sides = open_sides(false);
+	pthread_t reader;
+
+	(void)state;
+	streamed.ring = &sides.ring;
+	assert_int_equal(pthread_create(&reader, NULL, read_streamed, NULL), 0);
+	for (uint64_t frame = 1; frame <= STREAMED_FRAMES; frame++) {
+		for (int i = 0; i < WORDS; i += 8)
+			store_past_caches(&streamed.words[frame % SLOTS][i], frame);
+		publish(&sides, frame, frame);
+		while (__atomic_load_n(&streamed.seen, __ATOMIC_ACQUIRE) < frame)
+			sched_yield();
+	}
+	assert_int_equal(pthread_join(reader, NULL), 0);
+	assert_int_equal(streamed.torn, 0);
+	close_sides(&sides);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +333,7 @@ int main(void)
 		cmocka_unit_test(marks_run_ahead),
 		cmocka_unit_test(forged_values_are_none),
 		cmocka_unit_test(files_that_are_none),
+		cmocka_unit_test(streamed_bytes_come_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
