@@ -75,7 +75,7 @@ static void watch_server(struct supervisor *supervisor)
 	while (interrupt_await_input(supervisor->link) && read(supervisor->link, &byte, 1) > 0)
 		supervisor->is_ready = true;
 	if (interrupt_came())
-		kill(supervisor->pid, SIGTERM);
+		kill(supervisor->pid, OFFER_DRAIN_SIGNAL);
 	close(supervisor->link);
 }
 
@@ -113,6 +113,13 @@ static const char *end_text(int status, char *out_text, size_t room)
 	return out_text;
 }
 
+/* Whether a signal is that of this process, or one that came to both. */
+static bool is_told_to_end(int number)
+{
+	return number == OFFER_DRAIN_SIGNAL || number == SIGTERM || number == SIGINT ||
+		number == SIGHUP;
+}
+
 /* Return: 0: start another one; else the exit code of the command, plus 1. */
 static int decide(struct supervisor *supervisor, int status)
 {
@@ -120,7 +127,7 @@ static int decide(struct supervisor *supervisor, int status)
 
 	if (interrupt_came() && WIFEXITED(status))
 		return WEXITSTATUS(status) + 1;
-	if (interrupt_came() && !supervisor->is_ready && WTERMSIG(status) == SIGTERM)
+	if (interrupt_came() && !supervisor->is_ready && is_told_to_end(WTERMSIG(status)))
 		return EXIT_DONE + 1; /* it had nothing to let end */
 	if (!supervisor->is_ready && WIFEXITED(status) && WEXITSTATUS(status) != OFFER_EXIT_LOST)
 		return WEXITSTATUS(status) + 1;

@@ -379,14 +379,22 @@ static void drain(int number)
 	(void)ww_service_drain(server.service);
 }
 
+/*
+ * A signal to the process group comes here, and then the parent passes it on, by a signal of its
+ * own: so that does not count as the second one, which ends the process at once.
+ */
 static void handle_signals(void (*handler)(int))
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = handler,
+		.sa_flags = (int)SA_RESETHAND | SA_RESTART};
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
+	action.sa_handler = handler == SIG_DFL ? SIG_IGN : handler;
+	action.sa_flags = SA_RESTART;
+	sigaction(OFFER_DRAIN_SIGNAL, &action, NULL);
 }
 
 static ww_status offer_all(void)
