@@ -41,8 +41,10 @@ static void look_at_all(struct waiting *waiting)
 	waiting->is_hopeless = true;
 	for (uint32_t i = 0; i < waiting->count; i++) {
 		struct ww_readiness *readiness = &waiting->of[i];
-		ww_status status = ww_readiness_of(waiting->channels[i], readiness);
+		ww_status status;
 
+		ww_channel_check_deadline(waiting->channels[i]);
+		status = ww_readiness_of(waiting->channels[i], readiness);
 		if (status == WW_NOT_READY) {
 			readiness->look = NULL; /* not before the caller gives one back */
 			continue;
@@ -97,6 +99,8 @@ static void sleep_for_all(struct waiting *waiting, uint64_t deadline_ns)
 {
 	struct ww_await_sleep sleep = {.until_ns = ww_channel_next_look_ns(deadline_ns)};
 
+	for (uint32_t i = 0; i < waiting->count; i++)
+		sleep.until_ns = ww_channel_next_late_ns(waiting->channels[i], sleep.until_ns);
 	if (ww_await_spin(look_again, waiting, deadline_ns))
 		return;
 	if (prepare_sleep(waiting, &sleep))

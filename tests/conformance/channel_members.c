@@ -547,6 +547,23 @@ CASE(channel_deadline_is_missed, CHANNELS)
 	end(producer, consumer);
 }
 
+/* Also if the frame has come, late, when the wait is over. */
+CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
+{
+	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
+	struct ww_channel_event event = WW_INIT(struct ww_channel_event);
+	ww_channel *consumer;
+	uint32_t index;
+
+	MUST_OK(try_join(CONSUMER(.deadline_ns = 2 * MS), &consumer));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_wait_any(&consumer, 1, 10 * MS, NULL, &index));
+	frame_send(producer, 1);
+	MUST_OK(ww_channel_wait_any(&consumer, 1, WW_FOREVER, NULL, &index));
+	MUST_OK(ww_channel_next_event(consumer, 0, NULL, &event));
+	MUST_EQUAL(WW_CHANNEL_DEADLINE_MISSED, event.kind);
+	end(producer, consumer);
+}
+
 /* --- observers --- */
 
 CASE(channel_observer_is_no_consumer, CHANNELS)
