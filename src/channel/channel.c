@@ -26,14 +26,9 @@ void ww_channel_name(const struct ww_channel *channel, const char *what,
 		what);
 }
 
-ww_status ww_channel_check_frame(const struct ww_frame *frame, const char *call)
+ww_status ww_channel_check_frame(const struct ww_frame *frame)
 {
-	char name[64];
-
-	if (frame->struct_size >= FRAME_V1_BYTES) /* nothing is printed for each frame */
-		return WW_OK;
-	snprintf(name, sizeof(name), "%s: ww_frame", call);
-	return ww_params_check(frame, FRAME_V1_BYTES, name);
+	return ww_params_check(frame, FRAME_V1_BYTES, "ww_frame");
 }
 
 void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,

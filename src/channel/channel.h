@@ -104,6 +104,6 @@ uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
  * The status that a frame's struct is refused with. Return: WW_OK; WW_ERR_INVALID (NULL, or
  * struct_size is not set).
  */
-ww_status ww_channel_check_frame(const struct ww_frame *frame, const char *call);
+ww_status ww_channel_check_frame(const struct ww_frame *frame);
 
 #endif

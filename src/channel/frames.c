@@ -37,7 +37,7 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_process_enter());
 	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
+	ww_try(ww_channel_check_frame(out_frame));
 	ww_try(require_producer(channel, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check(stream));
@@ -133,7 +133,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_try(ww_process_enter());
 	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_publish"));
+	ww_try(ww_channel_check_frame(frame));
 	ww_try(require_producer(channel, "publish"));
 	producer = ww_producer_of(channel);
 	ww_try(find_held(producer, frame, &slot));
@@ -167,7 +167,7 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	ww_try(ww_process_enter());
 	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_discard"));
+	ww_try(ww_channel_check_frame(frame));
 	ww_try(require_producer(channel, "discard"));
 	producer = ww_producer_of(channel);
 	ww_try(find_held(producer, frame, &slot));
@@ -202,7 +202,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_process_enter());
 	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
+	ww_try(ww_channel_check_frame(out_frame));
 	ww_try(require_consumer(channel, "receive"));
 	if (stream)
 		ww_try(ww_stream_check(stream));
@@ -219,7 +219,7 @@ ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, 
 	ww_try(ww_process_enter());
 	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
+	ww_try(ww_channel_check_frame(frame));
 	ww_try(require_consumer(channel, "release"));
 	status = ww_consumer_release(ww_consumer_of(channel), frame, stream);
 	ww_channel_set_notice(channel);

@@ -370,7 +370,7 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_process_enter());
 	ww_require(queue && out_frame, "ww_work_queue_receive: queue or out_frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_receive"));
+	ww_try(ww_queue_check_frame(out_frame));
 	ww_try(require_consumer(queue, "receive"));
 	if (stream)
 		ww_try(ww_stream_check(stream));
@@ -521,7 +521,7 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_f
 	ww_try(ww_process_enter());
 	ww_require(queue && frame, "ww_work_queue_acknowledge: queue or frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_acknowledge"));
+	ww_try(ww_queue_check_frame(frame));
 	ww_try(require_consumer(queue, "acknowledge"));
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
@@ -539,7 +539,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame 
 	ww_try(ww_process_enter());
 	ww_require(queue && frame, "ww_work_queue_finish: queue or frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_finish"));
+	ww_try(ww_queue_check_frame(frame));
 	ww_try(require_consumer(queue, "finish"));
 	ww_try(find_held(queue, frame, &held));
 	if (!ww_queue_ring_is_left(held->ring))
@@ -558,7 +558,7 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame 
 	ww_try(ww_process_enter());
 	ww_require(queue && frame, "ww_work_queue_reject: queue or frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_reject"));
+	ww_try(ww_queue_check_frame(frame));
 	ww_try(require_consumer(queue, "reject"));
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);

@@ -251,7 +251,7 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_process_enter());
 	ww_require(queue && out_frame, "ww_work_queue_acquire: queue or out_frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_acquire"));
+	ww_try(ww_queue_check_frame(out_frame));
 	ww_try(require_producer(queue, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check(stream));
@@ -357,7 +357,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *fram
 	ww_try(ww_process_enter());
 	ww_require(queue && frame, "ww_work_queue_publish: queue or frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_publish"));
+	ww_try(ww_queue_check_frame(frame));
 	ww_try(require_producer(queue, "publish"));
 	ww_try(check_held(queue, frame));
 	ww_try(check_size(queue, frame));
@@ -387,7 +387,7 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame
 	ww_try(ww_process_enter());
 	ww_require(queue && frame, "ww_work_queue_discard: queue or frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_discard"));
+	ww_try(ww_queue_check_frame(frame));
 	ww_try(require_producer(queue, "discard"));
 	ww_try(check_held(queue, frame));
 	ww_try(ww_queue_signal(queue, stream, &value));

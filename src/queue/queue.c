@@ -151,12 +151,9 @@ uint64_t ww_queue_next_look_ns(uint64_t deadline_ns)
 	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }
 
-ww_status ww_queue_check_frame(const struct ww_work_frame *frame, const char *call)
+ww_status ww_queue_check_frame(const struct ww_work_frame *frame)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s: ww_work_frame", call);
-	return ww_params_check(frame, FRAME_V1_BYTES, name);
+	return ww_params_check(frame, FRAME_V1_BYTES, "ww_work_frame");
 }
 
 void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
