@@ -161,8 +161,8 @@ static ww_status put_consumer(struct ww_consumer *consumer)
 	}
 	if (status == WW_ERR_EXISTS)
 		return ww_fail(WW_ERR_LIMIT,
-			"the channel has %" PRIu32 " consumers already, as many as it may have "
-			"(consumers_max)",
+			"the channel has %" PRIu32 " consumers already, as many as it may have; "
+			"make it with a larger consumers_max",
 			channel->form.consumers_max);
 	if (status == WW_OK)
 		ww_error_restore(&record);

@@ -107,7 +107,7 @@ static ww_status check_open(const struct ww_work_queue *queue)
 {
 	if (ww_queue_roster_is_closed(&queue->roster))
 		return ww_fail(WW_ERR_STATE,
-			"cannot produce: the work queue was closed, and takes no work any more");
+			"cannot produce: the work queue was shut down, and takes no work any more");
 	return WW_OK;
 }
 

@@ -122,8 +122,8 @@ ww_status ww_work_queue_close(ww_work_queue *queue)
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	if (!queue->may_produce)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot close the work queue: this process opened it to consume; close it in the "
-			"process that made it, or in a producer");
+			"cannot shut the work queue down: this process opened it to consume; let the "
+			"process that made it do that, or a producer");
 	ww_queue_roster_close(&queue->roster);
 	ww_queue_bell_ring(&queue->bell);
 	ww_queue_notice_set(queue);

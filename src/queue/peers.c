@@ -279,8 +279,8 @@ static ww_status take_entry(struct ww_work_queue *queue)
 	}
 	if (queue->number == WW_QUEUE_NOBODY)
 		return ww_fail(WW_ERR_LIMIT,
-			"the work queue has %" PRIu32 " consumers already, as many as it may have "
-			"(consumers_max)",
+			"the work queue has %" PRIu32 " consumers already, as many as it may have; "
+			"make it with a larger consumers_max",
 			queue->bell.count);
 	__atomic_fetch_and(&queue->bell.header->asleep, ~(UINT64_C(1) << queue->number),
 		__ATOMIC_RELAXED);

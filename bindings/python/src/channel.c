@@ -173,6 +173,9 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	if (status == WW_TIMED_OUT && call->state->form.is_producer &&
 		record->status == WW_TIMED_OUT)
 		return error_raise_record(core, record);
+	if (status == WW_TIMED_OUT)
+		return error_raise_text(core, status, "no %s has come within the time limit",
+			call->state->form.is_producer ? "free slot" : "frame");
 	if (status == CHANNEL_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "this %s is closed",
 			call->state->class->handle->noun);

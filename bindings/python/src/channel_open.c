@@ -288,7 +288,7 @@ static PyObject *join(struct core *core, struct join_call *call, PyObject *which
 	if (status == WW_OK)
 		return channel_object(core, call->channel, call->device,
 			call->params.flags & WW_CONSUMER_REATTACH);
-	error_raise(core, status);
+	error_raise_join(core, status, call->name);
 	handle_return(&device_class, call->device);
 	return NULL;
 }

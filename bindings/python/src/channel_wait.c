@@ -118,6 +118,11 @@ static PyObject *wait_for(struct core *core, PyObject *channels, uint64_t timeou
 		status = wait_run(core, run_any, &call, timeout_ns, cancel);
 		if (status == WW_OK)
 			found = call.all[call.found].object;
+		else if (status == WW_TIMED_OUT)
+			error_raise_text(core, status,
+				"no channel of the %u has had a frame, or a free slot, within the time "
+				"limit",
+				call.count);
 		else
 			channel_fail(core, status);
 	}

@@ -116,6 +116,9 @@ PyObject *error_raise_record(struct core *core, const struct ww_error *record);
 /* The exception of a status; borrowed. */
 PyObject *error_class(const struct core *core, ww_status status);
 
+/* Of a call that joins what a name is for. @name: NULL: it was a token's. Return: NULL. */
+PyObject *error_raise_join(struct core *core, ww_status status, const char *name);
+
 /* Raises the exception of a status, with a message of this module. Return: NULL. */
 PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

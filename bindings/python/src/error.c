@@ -190,6 +190,14 @@ PyObject *error_raise(struct core *core, ww_status status)
 	return error_raise_record(core, &record);
 }
 
+PyObject *error_raise_join(struct core *core, ww_status status, const char *name)
+{
+	if (status != WW_TIMED_OUT || !name)
+		return error_raise(core, status);
+	return error_raise_text(core, status,
+		"'%s' has not come within the time limit; `warpway ls` shows what is there", name);
+}
+
 PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...)
 {
 	struct ww_error record = {.status = status};

@@ -243,15 +243,12 @@ static PyObject *fail_received(struct core *core, ww_status status,
 	const struct ww_token_info *info)
 {
 	bool is_counted = info->flags & WW_TOKEN_COUNTED;
-	char reason[WW_ERROR_MESSAGE_BYTES];
 
 	if (status != WW_ERR_NOT_FOUND && !(status == WW_ERR_ACCESS && is_counted))
 		return error_raise(core, status);
-	snprintf(reason, sizeof(reason), "%s", ww_error_last()->message);
 	return error_raise_text(core, WW_ERR_NOT_FOUND,
 		"a pickle is one delivery unless it was made by token(uses=n), and this one was received "
-		"before, was revoked, or its sender is gone. %.110s",
-		reason);
+		"before, was revoked, or its sender is gone: send the object anew");
 }
 
 /*

@@ -156,7 +156,7 @@ static PyObject *join(struct core *core, struct join_call *call, PyObject *which
 	status = wait_run(core, run_join, call, timeout_ns, cancel);
 	if (status == WW_OK)
 		return work_queue_object(core, call->queue, call->device);
-	error_raise(core, status);
+	error_raise_join(core, status, call->name);
 	handle_return(&device_class, call->device);
 	return NULL;
 }

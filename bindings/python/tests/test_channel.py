@@ -464,8 +464,12 @@ def test_frame_with_a_stream_waits_for_that_one_only(device):
 def test_time_limits(pair):
     with pytest.raises(warpway.Timeout):
         pair.consumer.receive(timeout=0)
-    with pytest.raises(warpway.Timeout):
+    with pytest.raises(warpway.Timeout, match="no frame has come"):
         pair.consumer.receive(timeout=0.06)
+    with pytest.raises(warpway.Timeout, match="'none/here' has not come"):
+        warpway.Channel.get("none/here", timeout=0.01)
+    with pytest.raises(warpway.Timeout, match="no channel of the 1"):
+        warpway.wait_any([pair.consumer], timeout=0.01)
     for _ in range(pair.producer.slots):
         pair.send()
     with pytest.raises(warpway.Timeout, match="consumer"):

@@ -346,8 +346,10 @@ def test_cancelled_task_loses_no_frame(members):
 
 
 def test_time_limits(members):
-    with pytest.raises(warpway.Timeout):
+    with pytest.raises(warpway.Timeout, match="no frame has come"):
         members.consumer.receive(timeout=0.01)
+    with pytest.raises(warpway.Timeout, match="'none/here' has not come"):
+        warpway.WorkQueue.get("none/here", timeout=0.01)
     for _ in range(members.producer.slots):
         members.producer.send(np.zeros(SHAPE, "float32"))
     with pytest.raises(warpway.Timeout, match="wait"):
