@@ -126,7 +126,9 @@ int recording_open(struct recording *recording, const char *folder)
 	recording_path(recording, RECORDING_CHANNEL, path);
 	root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
 	if (!root)
-		return complain("cannot read the recording %s: %s", folder, error.text);
+		return complain("cannot read the recording %s: %s; `warpway channel record` makes a "
+				"recording, and `warpway channel pub` publishes other files",
+			folder, error.text);
 	failed = read_channel(recording, root);
 	json_decref(root);
 	if (failed)

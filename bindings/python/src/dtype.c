@@ -121,12 +121,17 @@ static bool dtype_parse(struct core *core, const char *text, struct ww_dtype *ou
 {
 	const char *name = text + (*text && strchr("<=|>", *text) && text[1]);
 	char sized[32];
-	ww_status status;
+	bool is_sized = dtype_is_sized(name, sized);
+	ww_status status = ww_dtype_parse(is_sized ? sized : dtype_alias(name), out_dtype);
 
-	status = ww_dtype_parse(dtype_is_sized(name, sized) ? sized : dtype_alias(name), out_dtype);
 	if (status == WW_OK && *text == '>' && dtype_is_wide(out_dtype))
 		return refuse_order(core, text);
-	if (status != WW_OK)
+	if (status != WW_OK && is_sized)
+		error_raise_text(core, status,
+			"no type of elements is called '%.40s': the number behind a letter counts bytes, as in "
+			"'f4' of NumPy; 'float32' counts bits",
+			text);
+	else if (status != WW_OK)
 		error_raise(core, status);
 	return status == WW_OK;
 }

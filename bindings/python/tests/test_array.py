@@ -57,6 +57,11 @@ def test_types_that_are_no_numbers(name):
         warpway.empty(1, name, device="host")
 
 
+def test_types_with_bits_behind_a_letter():
+    with pytest.raises(warpway.InvalidArgument, match="called 'f32': the number behind a letter counts bytes"):
+        warpway.empty(4, "f32", device="host")
+
+
 def test_says_what_it_is(device):
     array = warpway.zeros((3, 4, 5), "int16", device=device)
     assert array.shape == (3, 4, 5)
