@@ -173,6 +173,9 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	if (status == WW_TIMED_OUT && call->state->form.is_producer &&
 		record->status == WW_TIMED_OUT)
 		return error_raise_record(core, record);
+	if (status == WW_END && call->state->form.is_producer)
+		return error_raise_text(core, status,
+			"no slot comes any more: the work queue was shut down");
 	if (status == WW_TIMED_OUT)
 		return error_raise_text(core, status, "no %s has come within the time limit",
 			call->state->form.is_producer ? "free slot" : "frame");

@@ -390,3 +390,8 @@ def test_ready_point_is_waited_for():
     threading.Timer(0.05, gate.set).start()
     assert (np.asarray(array) == 7).all()
     assert array.is_ready
+
+
+def test_share_needs_an_array():
+    with pytest.raises(TypeError, match="a list is no array"):
+        warpway.share([1, 2, 3], copy=True)

@@ -240,7 +240,7 @@ def test_iteration_acknowledges_and_ends(members):
         members.send(value)
     members.producer.shutdown()
     assert members.consumer.is_shutdown and members.producer.is_shutdown
-    with pytest.raises(warpway.EndOfChannel):
+    with pytest.raises(warpway.EndOfChannel, match="no slot comes any more"):
         members.producer.acquire()
     members.producer.close()
     found = []

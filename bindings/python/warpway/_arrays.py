@@ -129,6 +129,11 @@ def _view_buffer(x):
         if not hasattr(x, "dtype"):
             raise
         return memoryview(x.view(f"int{8 * x.itemsize}")), x.dtype.name
+    except TypeError:
+        raise TypeError(
+            f"a {type(x).__name__} is no array: it has neither __dlpack__ nor __cuda_array_interface__, "
+            "and is no buffer; make an array of it first, such as numpy.asarray(x)"
+        ) from None
     return view, _FORMATS.get(view.format, view.format)
 
 
