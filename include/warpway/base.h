@@ -131,10 +131,10 @@ struct ww_error {
  * ww_error_last() - the error record of the calling thread
  *
  * Only a failing call changes it, so read it right after the failure. After a positive status, such
- * as WW_TIMED_OUT, it is still that of an earlier failure, with two exceptions. The call's text may
- * say that the record names something. If a call waits for an object's name, and it does not come
- * in time, the record (WW_TIMED_OUT) names the object and the limit. ww_status_text() tells what
- * such a status means.
+ * as WW_TIMED_OUT, it is still that of an earlier failure, unless the description of the call says
+ * that the record is filled in, such as "WW_TIMED_OUT (the record names the consumer)". If a call
+ * waits for an object's name, and the name does not come in time, the record (WW_TIMED_OUT) always
+ * names the object and the limit. ww_status_text() tells what such a status means.
  *
  * Return: never NULL; owned by the thread, valid until it ends, overwritten by its next failure.
  */

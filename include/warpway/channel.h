@@ -3,9 +3,9 @@
  * warpway/channel.h - frames from one process to many, written and read in place
  *
  * A channel is a ring of slots in device or host memory. One process, the producer, writes frames
- * into slots and publishes them; up to 32 consumers receive them. Nothing is copied: a frame is
- * used in place. A frame has a number, a count of bytes, a shape, metadata of the user and the
- * time at which it was published.
+ * into slots and publishes them; up to consumers_max consumers (4 unless set, at most 32) receive
+ * them. Nothing is copied: a frame is used in place. A frame has a number, a count of bytes, a
+ * shape, metadata of the user and the time at which it was published.
  *
  *   producer:   acquire ──> write ──> publish          (or discard)
  *                  ^                     │ frame 1, 2, 3, ...
@@ -133,9 +133,10 @@ enum {
  * @evict_after_ns: an acquire evicts a consumer if no slot was free for this time because of this
  *                  consumer. The time begins with the first acquire that found no slot, and ends
  *                  when an acquire gets one. 0: no eviction
- * @deadline_ns:    the producer promises to publish a frame within this time after the last frame,
- *                  and after the creation of the channel. Both sides are told if no frame came. 0:
- *                  no promise
+ * @deadline_ns:    the longest time between two frames: the producer promises to publish a frame
+ *                  within this time after the last frame, and after the creation of the channel.
+ *                  If no frame came, the producer, observers, and consumers that have set a
+ *                  deadline get an event: see ww_channel_next_event(). 0: no promise
  * @consumers_per_uid_max: of one user at one time; 0: as many as consumers_max. If a process would
  *                  be one more, it fails to join. If it still acts as a consumer, the producer
  *                  evicts it, and has kept no frame for it
@@ -238,7 +239,8 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  * @metadata_type:  the type that the metadata must have; NULL: any
  * @array:          borrowed; dtype and shape that the channel must have; NULL: any
  * @deadline_ns:    the longest time between frames that this consumer accepts; the producer must
- *                  have promised this time or a shorter one. 0: any
+ *                  have promised this time or a shorter one. 0: any, and no event tells of a late
+ *                  frame (an observer then has the promised deadline)
  */
 struct ww_consumer_params {
 	uint32_t struct_size;
@@ -333,7 +335,8 @@ WW_API ww_channel *ww_channel_unref(ww_channel *channel);
  * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
  *                   the bytes of the channel's array; without an array all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; set by the producer. After an acquire: the room for it
+ * @metadata_bytes:  bytes of its metadata; the producer sets it for each frame, 0 if the frame has
+ *                   none. After an acquire: the room for it, in which are bytes of an earlier frame
  * @ndim:            of @shape; set by the producer, 0: the shape of the channel's array, if any
  * @shape:           elements in each dimension
  * @generation:      for a consumer: which producer it is from: 1 for the first producer, and 1 more
@@ -529,7 +532,8 @@ WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count
  *                  the channel was made
  * @deadline_ns:    the deadline that the producer has promised; 0: none
  * @deadlines_missed: how often a deadline passed without a frame: for the producer the promised
- *                  deadline, for a consumer its own, for an observer its own or the promised one
+ *                  deadline, for a consumer its own, for an observer its own or the promised one.
+ *                  It is counted when a call looks: see ww_channel_next_event()
  * @evict_after_ns: as the channel was made
  * @consumers_per_uid_max: as the channel was made
  * @number:         for a consumer: its number; else WW_CHANNEL_NOBODY
@@ -738,6 +742,18 @@ struct ww_channel_event {
  * thread that polls. So if something begins and ends between two calls, there may be no event for
  * it: a late frame that has come, or a consumer that joined and left. While it waits, the call
  * checks about 20 times a second whether a process has ended.
+ *
+ * A late frame does not end a receive. Call ww_channel_receive() with a time limit, and then this
+ * function with timeout 0. The rules for WW_CHANNEL_DEADLINE_MISSED:
+ *   - The time runs from the publication of the last frame. Before the first one, it runs from the
+ *     creation of the channel; for a consumer or an observer from when it joined, or went on
+ *     (WW_CONSUMER_REATTACH).
+ *   - Acquire, publish, receive, wait_consumers, wait_any and this function look whether a frame is
+ *     late. There is one event for each period that passes while such a call of this ww_channel
+ *     waits. If several periods have passed before a call looks, there is one event for all of
+ *     them, and deadlines_missed (struct ww_channel_info) counts each of them.
+ *   - If a frame has come before a call looks, there is no event, and nothing is counted. Publish
+ *     looks before it publishes, so the producer counts every missed period.
  *
  * May block: for a round trip to the broker for each consumer that has joined.
  *

@@ -174,8 +174,8 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * struct ww_submit_params - how a call is made
  * @struct_size:  sizeof(struct ww_submit_params)
  * @lane:         0 to WW_SERVICE_LANES_MAX - 1: calls of one lane run in their order
- * @deadline_ns:  time from now: the call is not started later, and a running function can check
- *                whether the time has passed; 0: none. See below
+ * @deadline_ns:  the latest start, as time from now: the call is not started later, and a running
+ *                function can check whether the time has passed; 0: none. See below
  * @depends_on:   number of one of this client's last 1,023 calls (ww_ticket_info.number): if that
  *                call fails, is cancelled or is too late, this call ends with
  *                WW_ERR_DEPENDENCY_FAILED. 0: no dependency

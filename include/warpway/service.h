@@ -263,7 +263,8 @@ WW_API ww_status ww_service_export(ww_service *service, uint32_t access,
  * be complete when the function returns.
  *
  * Return: WW_OK; an error, which the client gets together with the sentence of ww_call_fail(), or
- * of the thread's error record if that has this status. Other values count as WW_ERR_STATE.
+ * of the thread's error record if that has this status. Other values count as WW_ERR_STATE, also
+ * positive statuses such as WW_CANCELLED and WW_TIMED_OUT.
  */
 typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
 
@@ -609,7 +610,7 @@ WW_API ww_status ww_call_stream(ww_call *call, ww_stream **out_stream);
 /**
  * ww_call_fail() - set the status and the message of a call that fails
  * @call:     borrowed
- * @status:   the error
+ * @status:   the error, below 0; a positive status becomes WW_ERR_STATE
  * @message:  borrowed; a sentence for the client, UTF-8, cut at 239 bytes; NULL: none
  *
  * In a batch, only this call fails. The function goes on, and returns WW_OK if the other calls
@@ -622,6 +623,9 @@ WW_API ww_status ww_call_fail(ww_call *call, ww_status status, const char *messa
 /**
  * ww_call_is_cancelled() - whether the result of the call is not needed any more
  * @call:  borrowed
+ *
+ * If it returns 1, the function may end early, with any error, such as WW_ERR_GIVEN_UP. If the
+ * client still waits for the call, it gets what the function returns, also WW_OK and the results.
  *
  * Return: 1: the client has cancelled it or has ended, or the call's deadline has passed; else 0.
  */

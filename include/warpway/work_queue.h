@@ -247,8 +247,11 @@ WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
  * ww_work_queue_close() - announce that no more work comes
  * @queue:  borrowed; of the process that made it, or of a producer
  *
- * From then on no producer joins or gets a slot. Producers can still publish the frames that they
- * hold. When all producers have left, and all frames are done or have failed, consumers get WW_END.
+ * It is for the whole queue: from then on no producer joins or gets a slot. Producers can still
+ * publish the frames that they hold. If there are other producers, a producer that has finished
+ * only releases its queue (ww_work_queue_unref()), and the process that made the queue calls this
+ * function when the last producer has finished. When all producers have left, and all frames are
+ * done or have failed, consumers get WW_END.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this process may not produce); WW_ERR_FORKED.
  */
@@ -271,7 +274,8 @@ WW_API ww_status ww_work_queue_close(ww_work_queue *queue);
  * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
  *                   the bytes of the queue's array; without an array all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; set by the producer. After an acquire: the room for it
+ * @metadata_bytes:  bytes of its metadata; the producer sets it for each frame, 0 if the frame has
+ *                   none. After an acquire: the room for it, in which are bytes of an earlier frame
  * @ndim:            of @shape; set by the producer, 0: the shape of the queue's array, if any
  * @shape:           elements in each dimension
  */

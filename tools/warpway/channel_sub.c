@@ -30,7 +30,8 @@ static struct sub {
 static const char help[] =
 	"Usage: warpway channel sub [OPTION...] NAME\n\n"
 	"Receives the frames of the channel NAME until it ends, or until interrupted: each second how\n"
-	"many came, and in the end their rate, their latency, and how many were dropped.\n\n" SUBSCRIPTION_HELP
+	"many came, and in the end their rate, their latency, and how many were dropped. With policy\n"
+	"latest these are frames that newer ones replaced, which `channel stat` does not count.\n\n" SUBSCRIPTION_HELP
 	"  --rate N          be slow: keep each frame so long that at most N a second are received\n"
 	"  --check           verify the pattern of `channel pub`; the first wrong byte is a failure\n"
 	"  --json            the numbers at the end; the keys are in warpway(1)\n" BROKER_HELP

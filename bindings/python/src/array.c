@@ -586,7 +586,9 @@ static PyType_Slot slots[] = {
 		    "Indexing, slicing, iteration, `reshape`, `transpose` and `view` make views of the same bytes. NumPy,\n"
 		    "PyTorch, CuPy, Numba and JAX use an Array without a copy, by DLPack, the buffer protocol\n"
 		    "or the CUDA array interface. A pickled Array arrives as an Array of the same bytes; the\n"
-		    "pickle alone keeps them as long as its sender lives, and 60 s more. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
+		    "pickle alone keeps them as long as its sender lives, and 60 s more. copy.copy() and\n"
+		    "copy.deepcopy() use the pickle, so the result has the same bytes; ``from_dlpack(array,\n"
+		    "copy=True)`` copies them. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
 		    "Raises\n------\n"
 		    "InvalidArgument\n    The array does not fit into the memory, or there is no such type.")},
 	{Py_tp_new, array_new},

@@ -144,8 +144,9 @@ static PyObject *call_repr(PyObject *self)
 static PyMethodDef methods[] = {
 	{"is_cancelled", call_is_cancelled, METH_NOARGS,
 		"is_cancelled($self, /)\n--\n\n"
-		"Whether nobody waits for the call any more.\n\n"
-		"The client has cancelled it, or has ended, or the call's deadline has passed."},
+		"Whether the result of the call is not needed any more.\n\n"
+		"The client has cancelled it, or has ended, or the call's deadline has passed. Then the\n"
+		"function may `fail`. A client that still waits gets what the function returns or raises."},
 	{"fail", KEYWORDS(call_fail), METH_VARARGS | METH_KEYWORDS,
 		"fail($self, /, message, error=WrongState)\n--\n\n"
 		"End the call with an error: raises ``error(message)``, as the function itself may do.\n\n"

@@ -268,7 +268,7 @@ static PyType_Slot slots[] = {
 		    "A GPU, or the CPU as a device.\n\n"
 		    "Parameters\n----------\n"
 		    "device : None, int, str, Device or a device of another library\n"
-		    "    The index of a GPU; 'host'; 'cuda:0'; the UUID of a GPU as nvidia-smi -L prints it;\n"
+		    "    The index of a GPU; 'host' or 'cpu'; 'cuda:0'; the UUID of a GPU as nvidia-smi -L prints it;\n"
 		    "    a device of torch, CuPy, Numba or cuda.core. None: the first GPU that can be used,\n"
 		    "    else the host device. Indices count as CUDA_VISIBLE_DEVICES says.\n\n"
 		    "Opening a device makes no CUDA context.\n\n"

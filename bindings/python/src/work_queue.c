@@ -254,7 +254,8 @@ static PyMethodDef methods[] = {
 		"AccessDenied\n    This is a keeper."},
 	{"shutdown", queue_shutdown, METH_NOARGS,
 		"shutdown($self, /)\n--\n\n"
-		"Say that no more work comes: no producer gets a slot any more.\n\n"
+		"Say that no more work comes, from any producer: no producer gets a slot any more. One that\n"
+		"has finished while others go on calls `close` only.\n\n"
 		"When all producers have left, and all frames are done or have failed, consumers get the\n"
 		"end.\n\n"
 		"Raises\n------\n"

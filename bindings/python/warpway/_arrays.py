@@ -39,7 +39,7 @@ def empty(shape, dtype="float32", *, device=None, pool=None, kind="device"):
         Without `pool`: where the memory is to be; None: the default device.
     pool : Pool, optional
         The array is a slice of it, which costs microseconds; its bytes are not cleared. Without a
-        pool the memory is at least 2 MiB on a GPU and on the host device, and zero.
+        pool the memory is zero, and at least 2 MiB, also on the host device; of kind 'host' 4 KiB.
     kind : 'device' or 'host'
         Without `pool`: memory of the device, or of the CPU that a GPU uses in place.
 
@@ -72,7 +72,8 @@ def share(x, *, copy=False, device=None):
         memory can be shared. `x` is kept then: until the result is released, and no other process
         uses the memory or has a token of it in flight.
     copy : bool
-        Copy where the memory of `x` cannot be shared, such as that of NumPy. A GPU copies after what
+        Copy where the memory of `x` cannot be shared, such as that of NumPy. An Array is returned as
+        it is: `from_dlpack` with ``copy=True`` copies it. A GPU copies after what
         the other library has been asked to write into `x`; the call waits for the copy.
     device : Device or what it takes, optional
         Of the copy; None: that of `x`.
