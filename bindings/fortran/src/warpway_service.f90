@@ -350,7 +350,7 @@ contains
   end function
 
   logical function call_is_cancelled(self)
-    !! Whether nobody waits for the call any more.
+    !! Whether the client has cancelled the call or ended, or its deadline has passed: the function may end early.
     class(ww_call), intent(in) :: self
     call_is_cancelled = .true.
     if (c_associated(self%object)) call_is_cancelled = ww_call_is_cancelled(self%object) /= 0

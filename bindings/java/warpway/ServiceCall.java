@@ -84,7 +84,8 @@ public final class ServiceCall {
 	}
 
 	/**
-	 * Tells whether nobody waits for the call any more.
+	 * Tells whether the function may end early, with any exception. If the client still waits for
+	 * the call, it gets what the function returns.
 	 *
 	 * @return whether the client has cancelled it or ended, or its deadline has passed
 	 */

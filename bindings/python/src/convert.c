@@ -220,7 +220,7 @@ static ww_device *open_foreign(struct core *core, PyObject *value)
 			return device;
 	}
 	PyErr_Format(PyExc_TypeError,
-		"a device is None, the index of a GPU, a str such as 'cuda:0', 'GPU-<UUID>' or 'host', or "
+		"a device is None, the index of a GPU, a str such as 'cuda:0', 'GPU-<UUID>', 'host' or 'cpu', or "
 		"a warpway.Device, not %R",
 		value);
 	return NULL;
