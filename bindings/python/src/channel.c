@@ -152,8 +152,8 @@ static ww_status run_take(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 }
 
 /* Often there is a frame, or a slot: so the first try is without signals and flags. */
-static ww_status take_in_time(struct core *core, struct take_call *call, uint64_t timeout_ns,
-	PyObject *cancel)
+static ww_status take_in_time(struct core *core, struct take_call *call, uint64_t begin_ns,
+	uint64_t timeout_ns, PyObject *cancel)
 {
 	ww_status status;
 
@@ -162,7 +162,7 @@ static ww_status take_in_time(struct core *core, struct take_call *call, uint64_
 	Py_END_ALLOW_THREADS
 	if ((status != WW_TIMED_OUT && status != WW_ERR_STATE) || timeout_ns == 0)
 		return status;
-	return wait_run(core, run_take, call, timeout_ns, cancel);
+	return wait_run(core, run_take, call, wait_left_ns(begin_ns, timeout_ns), cancel);
 }
 
 /* What an acquire() waited for, which the library has recorded. */
@@ -228,10 +228,10 @@ PyObject *channel_take(PyObject *self, bool acquires, PyObject *stream, uint64_t
 	if (can_take(self, call.state, acquires) &&
 		(stream == Py_None ||
 			(call.stream = convert_stream(core, call.state->device, stream))))
-		status = take_in_time(core, &call, timeout_ns, cancel);
+		status = take_in_time(core, &call, begin_ns, timeout_ns, cancel);
 	while (status == CHANNEL_HAS_KEPT && !(frame = channel_receive_kept(self, stream)) &&
 		!PyErr_Occurred())
-		status = take_in_time(core, &call, wait_left_ns(begin_ns, timeout_ns), cancel);
+		status = take_in_time(core, &call, begin_ns, timeout_ns, cancel);
 	if (status == WW_OK) {
 		channel_state_refresh(call.state);
 		frame = frame_object(core, call.hold, stream);
@@ -452,7 +452,7 @@ bool channel_is_closed(PyObject *self)
 {
 	const struct channel_state *state = handle_of(self)->base.object;
 
-	return !state || __atomic_load_n(&state->is_closed, __ATOMIC_ACQUIRE);
+	return !state || turns_are_closed(&state->turns);
 }
 
 PyObject *channel_get_closed(PyObject *self, void *unused)

@@ -22,12 +22,10 @@
 #ifndef CORE_CHANNEL_H
 #define CORE_CHANNEL_H
 
-#include "core.h"
-
-#include <pthread.h>
+#include "turn.h"
 
 /* No statuses of the library. */
-#define CHANNEL_CLOSED    (INT32_MIN + 1) /* by this process */
+#define CHANNEL_CLOSED    TURNS_CLOSED    /* by this process */
 #define CHANNEL_HAS_VIEWS (INT32_MIN + 2) /* of an earlier frame in the slot */
 #define CHANNEL_HAS_KEPT  (INT32_MIN + 3) /* a frame was put back, and comes first */
 #define FRAME_HAS_ENDED   (INT32_MIN + 4) /* another thread has published or discarded it */
@@ -55,9 +53,7 @@ struct frame_class {
 struct channel_state {
 	const struct frame_class *class;
 	int refs;          /* atomic */
-	int is_closed;     /* atomic: no call is to wait any more */
 	int kept;          /* atomic: how many frames were put back (struct channel_handle) */
-	int pid;           /* of the process that made it */
 	ww_device *device; /* a reference */
 	bool is_consumer;  /* it may receive */
 	bool reattaches;   /* constant: a consumer that goes on with other producers */
@@ -68,10 +64,7 @@ struct channel_state {
 	struct ww_channel_info form;
 	struct ww_work_queue_info queue_form; /* of a work queue: as it was at the beginning */
 
-	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t is_free;
-	bool is_used;             /* a thread uses the channel: it need not have the lock */
-	uint32_t wanted;          /* threads that are to use it before those that wait for frames */
+	struct turns turns;       /* of the threads that use it: its lock is for all that follows */
 	ww_channel *channel;      /* NULL: it is closed, or a work queue */
 	ww_work_queue *queue;     /* NULL: it is closed, or a channel */
 	struct frame_hold *ended; /* without users */

@@ -5,14 +5,12 @@
  *
  * A thread that uses the object does not have the lock, so that frames can end meanwhile: these
  * are put into a list, and the thread gives them back when it has done its call. A wait for a frame
- * lasts WAIT_NS at most; then what came meanwhile is done, and the wait goes on.
+ * lasts WAIT_NS at most; then what came meanwhile is done, and the wait goes on. Threads that wait
+ * take turns (turn.h), each for SHARED_NS at most.
  *
  * Tensors of a GPU's frame that was received without a stream have ended, and their memory is
  * released when the GPU has done its work (ww_memory_retire()): the frame is held until then. The
  * library looks only in calls, so this does, too, where it finds no frame or slot.
- *
- * In a child made by fork() the lock may be held for ever, so it is not taken: the library refuses
- * every call there before it looks at anything.
  */
 #include "channel.h"
 
@@ -22,6 +20,7 @@
 #include <unistd.h>
 
 #define WAIT_NS   UINT64_C(40000000)
+#define SHARED_NS UINT64_C(2000000)    /* while other threads wait for their turn */
 #define DRAIN_NS  UINT64_C(1000000000) /* for a stream that has failed */
 #define RETIRE_NS UINT64_C(1000000000) /* for a GPU that may still use frames */
 #define NAP_NS    1000000
@@ -30,7 +29,7 @@
 
 static bool is_inherited(const struct channel_state *state)
 {
-	return state->pid != getpid();
+	return turns_are_inherited(&state->turns);
 }
 
 /* By the thread that uses it. */
@@ -41,33 +40,13 @@ static bool has_object(const struct channel_state *state)
 
 static bool is_closed(const struct channel_state *state)
 {
-	return __atomic_load_n(&state->is_closed, __ATOMIC_ACQUIRE);
+	return turns_are_closed(&state->turns);
 }
 
 /* For a call that does not wait. */
 static void state_enter(struct channel_state *state)
 {
-	if (is_inherited(state))
-		return;
-	pthread_mutex_lock(&state->lock);
-	state->wanted++;
-	while (state->is_used)
-		pthread_cond_wait(&state->is_free, &state->lock);
-	state->wanted--;
-	state->is_used = true;
-	pthread_mutex_unlock(&state->lock);
-}
-
-/* For a call that may wait: after those that do not. */
-static void state_enter_to_wait(struct channel_state *state)
-{
-	if (is_inherited(state))
-		return;
-	pthread_mutex_lock(&state->lock);
-	while (state->is_used || state->wanted > 0)
-		pthread_cond_wait(&state->is_free, &state->lock);
-	state->is_used = true;
-	pthread_mutex_unlock(&state->lock);
+	turns_enter(&state->turns);
 }
 
 static void hold_give_back(struct frame_hold *hold);
@@ -79,9 +58,9 @@ static void state_give_back_ended(struct channel_state *state)
 
 	while ((hold = state->ended)) {
 		state->ended = hold->next;
-		pthread_mutex_unlock(&state->lock);
+		pthread_mutex_unlock(&state->turns.lock);
 		hold_give_back(hold);
-		pthread_mutex_lock(&state->lock);
+		pthread_mutex_lock(&state->turns.lock);
 	}
 }
 
@@ -114,10 +93,10 @@ static void state_drop_object(struct channel_state *state)
 
 	state->channel = NULL;
 	state->queue = NULL;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->turns.lock);
 	ww_channel_unref(channel);
 	ww_work_queue_unref(queue);
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 }
 
 /* A thread in channel_state_close() waits until this one has left the channel. */
@@ -125,7 +104,7 @@ static void state_leave(struct channel_state *state)
 {
 	if (is_inherited(state))
 		return;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	state_give_back_ended(state);
 	while (has_object(state) && can_leave_channel(state)) {
 		state_drop_object(state);
@@ -133,9 +112,8 @@ static void state_leave(struct channel_state *state)
 	}
 	if (is_closed(state) || has_kept(state))
 		tell_event_loops(state);
-	state->is_used = false;
-	pthread_cond_broadcast(&state->is_free);
-	pthread_mutex_unlock(&state->lock);
+	turns_leave(&state->turns);
+	pthread_mutex_unlock(&state->turns.lock);
 }
 
 /* --- the calls of a channel --- */
@@ -156,10 +134,10 @@ static ww_status note_form(struct frame_hold *hold)
 		struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
 		status = ww_channel_info_get(state->channel, &info);
-		pthread_mutex_lock(&state->lock);
+		pthread_mutex_lock(&state->turns.lock);
 		if (status == WW_OK)
 			state->latest = info;
-		pthread_mutex_unlock(&state->lock);
+		pthread_mutex_unlock(&state->turns.lock);
 	}
 	hold->has_array = state->latest.has_array;
 	hold->array = state->latest.array;
@@ -210,10 +188,7 @@ static void state_free(struct channel_state *state)
 	ww_channel_unref(state->channel);
 	ww_work_queue_unref(state->queue);
 	ww_device_unref(state->device);
-	if (!is_inherited(state)) {
-		pthread_mutex_destroy(&state->lock);
-		pthread_cond_destroy(&state->is_free);
-	}
+	turns_fini(&state->turns);
 	if (state->ready_fd >= 0)
 		close(state->ready_fd);
 	free(state->held);
@@ -231,10 +206,8 @@ struct channel_state *channel_state_alloc(const struct frame_class *class, ww_de
 	state->class = class;
 	state->refs = 1;
 	state->ready_fd = -1;
-	state->pid = getpid();
 	state->device = device;
-	pthread_mutex_init(&state->lock, NULL);
-	pthread_cond_init(&state->is_free, NULL);
+	turns_init(&state->turns);
 	return state;
 }
 
@@ -290,9 +263,9 @@ static void wake_event_loops(struct channel_state *state)
 {
 	if (is_inherited(state))
 		return;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	tell_event_loops(state);
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->turns.lock);
 }
 
 /* A GPU may be the last user of frames, and nothing need call the library later. */
@@ -307,7 +280,7 @@ static void await_retired(const struct channel_state *state)
 
 void channel_state_close(struct channel_state *state)
 {
-	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
+	turns_close(&state->turns);
 	wake_event_loops(state);
 	state_enter(state);
 	state_leave(state);
@@ -325,10 +298,10 @@ bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_r
 {
 	if (is_inherited(state))
 		return false;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	*out_record = state->lost;
 	state->lost.status = WW_OK;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->turns.lock);
 	return out_record->status != WW_OK;
 }
 
@@ -378,9 +351,9 @@ ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *
 
 static void note_lost(struct channel_state *state)
 {
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	state->lost = *ww_error_last();
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->turns.lock);
 }
 
 /* If the stream fails, it is waited for, and the frame released without it. */
@@ -427,20 +400,19 @@ void frame_hold_drop_user(void *dropped)
 {
 	struct frame_hold *hold = dropped;
 	struct channel_state *state = hold->state;
-	bool is_used;
+	bool has_entered;
 
 	if (__atomic_sub_fetch(&hold->users, 1, __ATOMIC_ACQ_REL) > 0 || is_inherited(state)) {
 		frame_hold_unref(hold);
 		return;
 	}
 	channel_state_ref(state);
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	hold->next = state->ended;
 	state->ended = hold;
-	is_used = state->is_used;
-	state->is_used = true;
-	pthread_mutex_unlock(&state->lock);
-	if (!is_used)
+	has_entered = turns_try_enter(&state->turns);
+	pthread_mutex_unlock(&state->turns.lock);
+	if (has_entered)
 		state_leave(state);
 	channel_state_unref(state);
 }
@@ -501,40 +473,54 @@ ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadat
 
 /* --- calls that may wait --- */
 
-static uint64_t wait_ns(uint64_t timeout_ns, uint64_t spent_ns)
+/* 0: the call does not wait */
+static uint64_t end_of(uint64_t timeout_ns)
 {
-	uint64_t left_ns = timeout_ns == WW_FOREVER ? WAIT_NS : timeout_ns - spent_ns;
+	uint64_t begin_ns = timeout_ns > 0 ? wait_now_ns() : 0;
 
-	return left_ns < WAIT_NS ? left_ns : WAIT_NS;
+	return timeout_ns < WW_FOREVER - begin_ns ? begin_ns + timeout_ns : WW_FOREVER;
 }
 
-static ww_status try_run(struct channel_state *state, state_fn fn, void *call, uint64_t timeout_ns,
+/* How long the library may wait now. @status: of turns_enter_to_wait() */
+static uint64_t slice_ns(ww_status status, uint64_t end_ns, bool is_awaited)
+{
+	uint64_t most_ns = is_awaited ? SHARED_NS : WAIT_NS;
+	uint64_t now_ns = status == WW_TIMED_OUT ? end_ns : wait_now_ns();
+
+	if (now_ns >= end_ns)
+		return 0;
+	return end_ns - now_ns < most_ns ? end_ns - now_ns : most_ns;
+}
+
+static ww_status try_run(struct channel_state *state, state_fn fn, void *call, uint64_t end_ns,
 	ww_cancel *cancel)
 {
-	ww_status status = CHANNEL_CLOSED;
+	struct turns *turns = &state->turns;
+	struct turn turn;
+	ww_status status = turns_enter_to_wait(&turns, 1, &turn, end_ns, cancel);
 
-	if (timeout_ns > 0)
-		state_enter_to_wait(state);
-	else
-		state_enter(state);
+	if (status != WW_OK && status != WW_TIMED_OUT)
+		return status;
 	if (has_object(state) && !is_closed(state))
-		status = fn(state, call, timeout_ns, cancel);
+		status = fn(state, call, slice_ns(status, end_ns, turn.is_awaited), cancel);
+	else
+		status = CHANNEL_CLOSED;
 	state_leave(state);
+	turns_end(&turns, 1, &turn);
 	return status;
 }
 
 ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel)
 {
-	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
+	uint64_t end_ns = end_of(timeout_ns);
 	ww_status status;
 
 	do {
-		status = try_run(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
+		status = try_run(state, fn, call, end_ns, cancel);
 		if (status == WW_TIMED_OUT)
 			ww_memory_retire(NULL);
-		spent_ns = wait_now_ns() - begin_ns;
-	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
+	} while (status == WW_TIMED_OUT && wait_now_ns() < end_ns);
 	return status;
 }
 
@@ -588,9 +574,9 @@ static ww_status open_fileno(struct channel_state *state, void *call, uint64_t t
 
 		if (status != WW_OK)
 			return status;
-		pthread_mutex_lock(&state->lock);
+		pthread_mutex_lock(&state->turns.lock);
 		state->ready_fd = fd;
-		pthread_mutex_unlock(&state->lock);
+		pthread_mutex_unlock(&state->turns.lock);
 	}
 	*(int *)call = state->ready_fd;
 	return WW_OK;
@@ -622,38 +608,48 @@ static bool are_open(struct channel_state *const *states, uint32_t count)
 	return true;
 }
 
-static ww_status try_wait_any(struct channel_state *const *states, uint32_t count,
-	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index)
+static ww_status try_wait_any(struct channel_state *const *states, uint32_t count, uint64_t end_ns,
+	ww_cancel *cancel, uint32_t *out_index)
 {
 	ww_channel *channels[WW_CHANNEL_WAIT_MAX] = {NULL};
-	ww_status status = CHANNEL_CLOSED;
+	struct turns *turns[WW_CHANNEL_WAIT_MAX] = {NULL};
+	struct turn mine[WW_CHANNEL_WAIT_MAX];
+	bool is_awaited = false;
+	ww_status status;
 
+	for (uint32_t i = 0; i < count; i++)
+		turns[i] = &states[i]->turns;
+	status = turns_enter_to_wait(turns, count, mine, end_ns, cancel);
+	if (status != WW_OK && status != WW_TIMED_OUT)
+		return status;
 	for (uint32_t i = 0; i < count; i++) {
-		state_enter_to_wait(states[i]);
 		channels[i] = states[i]->channel;
+		is_awaited |= mine[i].is_awaited;
 	}
-	if (are_open(states, count))
-		status = find_kept(states, count, out_index)
-			? WW_OK
-			: ww_channel_wait_any(channels, count, timeout_ns, cancel, out_index);
+	if (!are_open(states, count))
+		status = CHANNEL_CLOSED;
+	else if (find_kept(states, count, out_index))
+		status = WW_OK;
+	else
+		status = ww_channel_wait_any(channels, count, slice_ns(status, end_ns, is_awaited),
+			cancel, out_index);
 	for (uint32_t i = 0; i < count; i++)
 		state_leave(states[i]);
+	turns_end(turns, count, mine);
 	return status;
 }
 
 ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index)
 {
-	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
+	uint64_t end_ns = end_of(timeout_ns);
 	ww_status status;
 
 	do {
-		status = try_wait_any(states, count, wait_ns(timeout_ns, spent_ns), cancel,
-			out_index);
+		status = try_wait_any(states, count, end_ns, cancel, out_index);
 		if (status == WW_TIMED_OUT)
 			ww_memory_retire(NULL);
-		spent_ns = wait_now_ns() - begin_ns;
-	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
+	} while (status == WW_TIMED_OUT && wait_now_ns() < end_ns);
 	return status;
 }
 
@@ -661,9 +657,9 @@ void channel_state_refresh(struct channel_state *state)
 {
 	if (!state->reattaches || is_inherited(state))
 		return;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->turns.lock);
 	state->form = state->latest;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->turns.lock);
 }
 
 /* --- frames that are taken --- */

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that use one Channel in turns, while many of them wait.
+
+Without an order among them, one of WAITERS threads that wait at a Channel comes to its turn after more than a second, as
+a rule. In order each of CALLS calls takes 0.05 s, since a turn lasts 2 ms. LATE_S lies between both.
+"""
+import contextlib
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import warpway
+from children import LIMIT_S
+from waits import in_thread, interrupt_main_thread
+
+WAITERS = 24
+CALLS = 10
+LATE_S = 8
+
+
+def make(device, **options):
+    return warpway.Channel(None, 3, "int32", device=device, kind="host", **options)
+
+
+def send(channel):
+    with channel.acquire(timeout=LIMIT_S) as frame:
+        np.asarray(frame)[...] = 1
+
+
+@contextlib.contextmanager
+def waiters(wait):
+    """Threads that wait until they are cancelled."""
+    stop = warpway.Cancel()
+    results = [in_thread(wait, cancel=stop) for _ in range(WAITERS)]
+    try:
+        yield results
+    finally:
+        stop.set()
+        for result in results:
+            with contextlib.suppress(warpway.Cancelled, ValueError):
+                result()
+
+
+@contextlib.contextmanager
+def in_time():
+    begin = time.monotonic()
+    yield
+    assert time.monotonic() - begin < LATE_S
+
+
+@pytest.fixture
+def pairs(device):
+    """(idle, its producer, crowded): of the last one many threads can wait for frames."""
+    with make(device) as one, make(device) as other:
+        channels = [warpway.Channel.get(each.token()) for each in (one, other)]
+        yield channels[0], one, channels[1]
+        for channel in channels:
+            channel.close()
+
+
+def test_timeouts_while_others_wait(pairs):
+    idle, _, crowded = pairs
+    with waiters(crowded.receive), in_time():
+        for _ in range(CALLS):
+            for timeout in (0, 0.001):
+                with pytest.raises(warpway.Timeout):
+                    warpway.wait_any([idle, crowded], timeout)
+                with pytest.raises(warpway.Timeout):
+                    crowded.receive(timeout=timeout)
+
+
+def test_turns_come_while_others_wait(pairs):
+    idle, producer, crowded = pairs
+    with waiters(crowded.receive), in_time():
+        for _ in range(CALLS):
+            waits = in_thread(warpway.wait_any, [idle, crowded])
+            send(producer)
+            assert waits() is idle
+            idle.receive(timeout=0).release()
+
+
+def test_wait_any_keeps_no_channel_from_others(pairs):
+    """While it waits for its turn at one channel, the other one can be used."""
+    idle, _, crowded = pairs
+    stop = warpway.Cancel()
+    with waiters(crowded.receive), in_time():
+        waits = [in_thread(warpway.wait_any, [idle, crowded], cancel=stop) for _ in range(WAITERS)]
+        for _ in range(CALLS):
+            assert idle.held == 0
+        stop.set()
+        for wait in waits:
+            with pytest.raises(warpway.Cancelled):
+                wait()
+
+
+def test_each_frame_goes_to_one_of_the_threads(device):
+    with make(device, slots=WAITERS + 2, held_max=WAITERS + 1) as producer:
+        consumer = warpway.Channel.get(producer.token())
+        numbers = []
+
+        def receive(cancel):
+            while True:
+                with consumer.receive(cancel=cancel) as frame:
+                    numbers.append(frame.number)
+
+        with waiters(receive):
+            for _ in range(20 * CALLS):
+                send(producer)
+            end = time.monotonic() + LIMIT_S
+            while len(numbers) < 20 * CALLS and time.monotonic() < end:
+                time.sleep(0.001)
+        assert sorted(numbers) == list(range(1, 20 * CALLS + 1))
+        consumer.close()
+
+
+def test_signal_ends_a_wait_for_a_turn(pairs):
+    with waiters(pairs[2].receive), in_time():
+        for wait in (pairs[2].receive, lambda: warpway.wait_any(pairs[::2])):
+            threading.Timer(0.05, interrupt_main_thread).start()
+            with pytest.raises(KeyboardInterrupt):
+                wait()
+
+
+def test_closing_ends_waits_for_turns(pairs):
+    idle, _, crowded = pairs
+    with waiters(crowded.receive) as waits, in_time():
+        waits += [in_thread(warpway.wait_any, [idle, crowded]) for _ in range(CALLS)]
+        crowded.close()
+        for wait in waits:
+            with pytest.raises(ValueError, match="closed"):
+                wait()
+        assert idle.held == 0
+
+
+def test_calls_that_do_not_wait_let_others_have_turns(pairs):
+    """Also if they follow each other without a gap."""
+    idle, producer, _ = pairs
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            idle.held  # pylint: disable=pointless-statement
+
+    looks = [in_thread(look) for _ in range(4)]
+    try:
+        for _ in range(CALLS):
+            waits = in_thread(idle.receive)
+            send(producer)
+            waits().release()
+    finally:
+        stop.set()
+    for look_ends in looks:
+        look_ends()
