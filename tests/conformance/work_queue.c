@@ -157,7 +157,7 @@ CASE(work_queue_roles_are_kept, QUEUES)
 		ww_work_queue_receive(producer, NULL, 0, NULL, &frame));
 	MUST_REFUSE(WW_ERR_ACCESS, "acknowledge", ww_work_queue_acknowledge(keeper, &frame, NULL));
 	MUST_REFUSE(WW_ERR_ACCESS, "reject", ww_work_queue_reject(producer, &frame));
-	MUST_REFUSE(WW_ERR_ACCESS, "close", ww_work_queue_close(consumer));
+	MUST_REFUSE(WW_ERR_ACCESS, "shut the work queue down", ww_work_queue_close(consumer));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_reject(consumer, &frame));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_discard(producer, &frame, NULL));
 	ww_work_queue_unref(keeper);
@@ -554,7 +554,7 @@ CASE(work_queue_closed_ends, QUEUES)
 	held = work_acquire(producer);
 	MUST_OK(ww_work_queue_close(keeper));
 	MUST_STATUS(WW_END, ww_work_queue_acquire(producer, NULL, 0, NULL, &frame));
-	MUST_REFUSE(WW_ERR_STATE, "closed",
+	MUST_REFUSE(WW_ERR_STATE, "was shut down",
 		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(PRODUCER), 0, NULL,
 			&(ww_work_queue *){NULL}));
 	work_write(&held, 2);
