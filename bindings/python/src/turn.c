@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LOOK_NS  UINT64_C(40000000) /* between looks whether a wait was ended */
-#define YIELD_NS UINT64_C(5000000)  /* so long the front of the queue lets others go first */
+#define YIELD_NS UINT64_C(5000000)  /* how long the front of the queue waits for others */
 
 void turns_init(struct turns *turns)
 {
@@ -120,8 +120,8 @@ static bool turn_sleep(struct turns *turns, struct turn *turn, uint64_t until_ns
 }
 
 /*
- * At the front: waits for the calls that do not wait, and uses the object. If such calls follow
- * each other without a gap, it goes among them after a time.
+ * At the front: waits for the calls that do not wait, for YIELD_NS at most, and uses the object.
+ * If such calls follow each other without a gap, this thread then competes with them for it.
  */
 static void turn_enter(struct turns *turns, struct turn *turn)
 {

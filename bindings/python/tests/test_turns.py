@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that use one Channel in turns, while many of them wait.
 
-Without an order among them, one of WAITERS threads that wait at a Channel comes to its turn after more than a second, as
-a rule. In order each of CALLS calls takes 0.05 s, since a turn lasts 2 ms. LATE_S lies between both.
+If WAITERS threads wait at a Channel and have no order, a further call mostly waits for more than a second. If they have
+one, it waits for about 0.05 s, since a turn lasts 2 ms. So CALLS calls together must end within LATE_S.
 """
 import contextlib
 import threading
