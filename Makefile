@@ -4,6 +4,7 @@
 
 BUILD ?= build
 MESON_ARGS ?=
+TESTS = enabled
 ARGS ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -33,8 +34,9 @@ help: ## this list
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
 
-setup-all: ## install also what the parts need that are built only where it is found: MPI, Fortran, Java
+setup-all: ## install also what optional parts need: MPI, Fortran, Java, warpway metrics, warpway top
 	@scripts/setup --all
+	@rm -f build*/sources # what was missing when they were configured may be found now
 
 setup-check: # also what the tests of the Python package need
 	@scripts/setup --check
@@ -44,9 +46,9 @@ configure:
 	@command -v meson >/dev/null || { echo 'meson is missing: run make setup, which installs what building needs'; exit 1; }
 	@if [ ! -f $(BUILD)/build.ninja ]; then \
 		echo "configuring $(BUILD)"; \
-		$(QUIETLY) meson setup $(BUILD) -Dtests=enabled $(MESON_ARGS); \
+		$(QUIETLY) meson setup $(BUILD) -Dtests=$(TESTS) $(MESON_ARGS); \
 	elif ! $(SOURCES) | cmp -s - $(BUILD)/sources; then \
-		echo "configuring $(BUILD) anew: there are other source files, or another Python"; \
+		echo "configuring $(BUILD) anew: there are other source files, another Python or other packages"; \
 		$(QUIETLY) meson setup --reconfigure $(BUILD); \
 	fi
 	@$(SOURCES) >$(BUILD)/sources
@@ -56,9 +58,16 @@ SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bin
 build: configure ## build the library, the tool and the tests, in build/
 	@echo "building $(BUILD)"
 	@$(QUIETLY) meson compile -C $(BUILD)
+	@$(call LEFT_OUT,build)
 
-demo: setup build ## build, then show what Warpway does; ARGS='--device host' and so on
+# Optional parts of $(BUILD) that lack a package, and how they are added: make setup-all $(1).
+LEFT_OUT = sed 's/$$/; to add them: make setup-all $(1)/' $(BUILD)/left-out
+
+demo: setup configure ## build the library, the broker and the tool, then show what they do; ARGS='--device host' and so on
+	@echo "building $(BUILD)"
+	@$(QUIETLY) meson compile -C $(BUILD) demo
 	@$(BUILD)/tools/warpway demo $(ARGS)
+	@$(call LEFT_OUT,build)
 
 check: TEST_ARGS = --no-suite more
 check: setup-check build test ## build, then run the tests, which need no GPU; the last line is the totals
@@ -233,11 +242,14 @@ format: ## format the C files
 	@scripts/check-format --fix
 
 install: setup ## install an optimised build; PREFIX=/usr/local, DESTDIR= for packages
-	@$(MAKE) --no-print-directory configure BUILD=build-install MESON_ARGS='$(RELEASE)'
+	@$(MAKE) --no-print-directory configure BUILD=build-install TESTS=disabled MESON_ARGS='$(RELEASE)'
 	@meson configure build-install --prefix='$(PREFIX)'
-	@$(MAKE) --no-print-directory build BUILD=build-install
+	@echo 'building build-install'
+	@$(QUIETLY) meson compile -C build-install
 	@DESTDIR='$(DESTDIR)' meson install -C build-install --no-rebuild --quiet
 	@echo 'installed in $(DESTDIR)$(PREFIX)'
+	@$(call LEFT_OUT,install)
+install: BUILD = build-install
 
 clean: ## remove every build folder
 	rm -rf build build-*

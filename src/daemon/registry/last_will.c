@@ -48,7 +48,7 @@
 #define READERS  1
 #define EVERYONE 3
 
-int last_will_find(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
+int last_will_find(const uint8_t *fd_access, size_t fd_count)
 {
 	for (size_t i = 0; i < fd_count; i++) {
 		if ((fd_access[i] & ~(LAST_WILL_HAS_READERS | LAST_WILL_STAYS)) == LAST_WILL_ACCESS)

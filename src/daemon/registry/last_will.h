@@ -39,7 +39,7 @@ struct last_will {
 };
 
 /* Which of an object's descriptors is one. Return: -1 when there is none. */
-int last_will_find(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count);
+int last_will_find(const uint8_t *fd_access, size_t fd_count);
 
 /*
  * Checks a put that has one; any other put is accepted.
