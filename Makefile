@@ -18,8 +18,9 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup setup-all setup-check configure build demo check check-more quick test models attack bench fuzz lint wheel dist deb format install clean
-.PHONY: crash-replace gpus heat heat-soak mpi mpi4py soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
+.PHONY: help setup setup-all setup-check configure build demo check quick test some-tests test-devices nightly models attack bench fuzz lint
+.PHONY: wheel dist deb format install clean crash-replace gpus heat heat-soak mpi mpi4py soak torture-channel torture-calls
+.PHONY: sanitize-address sanitize-thread docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -69,25 +70,34 @@ demo: setup configure ## build the library, the broker and the tool, then show w
 	@$(BUILD)/tools/warpway demo $(ARGS)
 	@$(call LEFT_OUT,build)
 
-check: TEST_ARGS = --no-suite more
+check: TEST_ARGS = --no-suite nightly
 check: setup-check build test ## build, then run the tests, which need no GPU; the last line is the totals
 
-check-more: TEST_ARGS = --suite more
-check-more: build test ## the same programs on other devices, by other daemons and with windows
-
-quick: build ## build, then unit tests, the conformance tests on the host device and the format: for each edit
-	@$(MAKE) --no-print-directory test TEST_ARGS="--suite unit --suite quick"
+quick: PATTERNS = suite:unit suite:quick
+quick: some-tests ## build and run the unit tests and the conformance tests on the host device, check the format: for each edit
 	@scripts/check-format
 
-# Every test that is built: those that need a GPU skip themselves, with the reason, where there is none. On a busy machine
-# a test may take three times as long as is expected before it counts as hanging. Tests wait for half of their time, so
-# two of them share a core.
+test-devices: PATTERNS = suite:nightly
+test-devices: some-tests ## the tests of make check on other devices, by other daemons and with windows
+
+PART ?=
+nightly: ## all that takes long: sanitizers, soak, kills, models, packages, fuzzing and more; PART='soak fuzz'
+	@scripts/nightly $(PART)
+
+# Every test that is built: those that need a GPU skip themselves, with the reason, where there is none. Its time limit only
+# ends a hang. Tests wait for half of their time, so two of them share a core.
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 test:
 	@rm -f $(BUILD)/meson-logs/testlog.json
 	@failed=; \
-	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 3 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
+	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 10 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
+
+# Only tests that match PATTERNS, see scripts/list-tests; builds only what these need.
+some-tests: configure
+	@echo "building what these tests need, in $(BUILD)"
+	@$(QUIETLY) ninja -C $(BUILD) $$(scripts/list-tests --targets $(BUILD) $(PATTERNS))
+	@$(MAKE) --no-print-directory test TEST_ARGS="$$(scripts/list-tests $(BUILD) $(PATTERNS) | tr '\n' ' ')"
 
 KILLS ?= 1000
 crash-replace: build ## kill the broker and writers while they replace names; KILLS=1000
@@ -177,29 +187,23 @@ bench: setup ## measure, ours and the raw driver in one run; ARGS='memory --json
 	@build-release/tools/warpway bench $(ARGS)
 
 RELEASE = --buildtype=release -Db_ndebug=true
-release: ## as check, built for use: optimised, without debugging aids
-	@$(MAKE) --no-print-directory check BUILD=build-release MESON_ARGS='$(RELEASE)'
 
-# Undefined behaviour ends the program: a report alone would pass unseen.
+# Undefined behaviour ends the program: a report alone would pass unseen. What the host device alone has runs on it, too.
 ASAN = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
-ASAN_TESTS ?=
-asan ubsan: sanitize-address
-sanitize-address: ## as check, with the address and undefined-behaviour sanitizers; ASAN_TESTS='NAME...' runs only these
-	@$(MAKE) --no-print-directory check BUILD=build-asan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
-		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4 $(ASAN_TESTS)'
+sanitize-address: PATTERNS = suite:unit suite:broker suite:fuzz conformance-host-? conformance-fakecuda-? integration-*-fakecuda \
+	torture-memory-host torture-*-fakecuda
+sanitize-address: ## tests with the address and undefined-behaviour sanitizers; PATTERNS='*' for all of them
+	@$(MAKE) --no-print-directory some-tests BUILD=build-asan PATTERNS='$(PATTERNS)' \
+		TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' MESON_ARGS='$(ASAN)'
 
-# It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
+# It takes up to ten times as long. These are the tests in which threads share most. Python and a JVM are not built with
+# it, and cannot load what is.
 TSAN = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false
-# Suite supervisor counts threads, and this sanitizer adds one. Suite broker starts hundreds of processes, each of which
-# takes a second to start with this sanitizer. Python and a JVM are not built with it, and cannot load what is.
-TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker \
-	--no-suite supervisor --no-suite python --no-suite java
-TSAN_TESTS ?=
-tsan: sanitize-thread
-sanitize-thread: ## as check, with the thread sanitizer; TSAN_TESTS='NAME...' runs only these
-	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 \
-		TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread-sanitizer.supp $(FIXED_ADDRESSES)' \
-		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4 $(TSAN_SUITES) $(TSAN_TESTS)'
+sanitize-thread: PATTERNS = conformance-host-? integration-sync-host integration-pool-host integration-channel-host
+sanitize-thread: ## tests with the thread sanitizer; PATTERNS='NAME...' for others
+	@$(MAKE) --no-print-directory some-tests BUILD=build-tsan PATTERNS='$(PATTERNS)' \
+		TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 \
+		TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread-sanitizer.supp $(FIXED_ADDRESSES)' MESON_ARGS='$(TSAN)'
 
 FUZZ_SECONDS ?= 60
 fuzz: ## fuzz with libFuzzer, FUZZ_SECONDS=60 for each target; ARGS='wire token', ARGS=--help and so on

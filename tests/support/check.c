@@ -196,7 +196,7 @@ void check_refused(const char *file, int line, const char *text, ww_status expec
 
 static void hung(int number)
 {
-	static const char said[] = "\nBail out! the case hangs: ";
+	static const char said[] = "\nBail out! time limit: the case hangs: ";
 
 	(void)number;
 	if (write(STDOUT_FILENO, said, sizeof(said) - 1) < 0 || !runner.name ||

@@ -158,7 +158,7 @@ static bool hear(int control, char word[CHILD_WORD_BYTES])
 	ssize_t length;
 
 	if (ready == 0)
-		FAIL("no word within %d ms", child_limit_ms());
+		FAIL("time limit: no word within %d ms", child_limit_ms());
 	MUST_CALL(ready);
 	length = recv(control, word, CHILD_WORD_BYTES - 1, 0);
 	if (length <= 0)
@@ -217,7 +217,7 @@ int child_wait(struct child *child)
 	int status = reap(child, child_limit_ms());
 
 	if (status == -1)
-		FAIL("the helper did not end within %d ms", child_limit_ms());
+		FAIL("time limit: the helper did not end within %d ms", child_limit_ms());
 	return status;
 }
 

@@ -142,7 +142,7 @@ ww_status raw_receive(struct raw *raw)
 		if (status != WW_NOT_READY)
 			break;
 		if (poll(&waiting, 1, child_limit_ms()) == 0)
-			FAIL("no answer within %d ms", child_limit_ms());
+			FAIL("time limit: no answer within %d ms", child_limit_ms());
 	}
 	if (status == WW_END)
 		return WW_END;
