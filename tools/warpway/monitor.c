@@ -19,8 +19,9 @@ static int become(char *program, const char *needs, char *argv[])
 	program_find(program, path, sizeof(path));
 	argv[0] = program; /* by this name the broker knows it */
 	execvp(path, argv);
-	return refuse("cannot start %s: %s; Warpway is built with it where %s is found: in its source "
-		      "folder, run 'make setup-all install', or 'make setup-all build' for a build folder",
+	return refuse(
+		"cannot start %s: %s; Warpway is built with it where %s is found: in its source "
+		"folder, run 'make setup-all install', or 'make setup-all build' for a build folder",
 		path, strerror(errno), needs);
 }
 
