@@ -12,7 +12,7 @@
 #include "client/connection.h"
 
 #define SOON_NS UINT64_C(500000000)
-#define LONG_NS UINT64_C(20000000000)
+#define LONG_NS STAND_IN_PATIENCE_NS
 
 static const struct ww_caller caller = {.process_id = {1, 2, 3}};
 

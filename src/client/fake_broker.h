@@ -22,13 +22,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <warpway/broker.h>
+
 #include "base/error.h"
 #include "base/fd.h"
 #include "wire/packet.h"
 #include "wire/protocol.h"
 
 /* How long the script or the test waits for the other one, before the program aborts. */
-#define STAND_IN_PATIENCE_MS 20000
+#define STAND_IN_PATIENCE_MS 60000
+
+/* The broker's time limit for what must be answered. */
+#define STAND_IN_PATIENCE_NS (STAND_IN_PATIENCE_MS * UINT64_C(1000000))
 
 struct stand_in {
 	char folder[64];
@@ -214,6 +219,20 @@ static inline void stand_in_remove(struct stand_in *self)
 	close(self->told[1]);
 	unlink(self->path);
 	ww_assert(rmdir(self->folder) == 0);
+}
+
+/* The broker, as a client has it. @timeout_ns: of its requests; 0: one that must not pass */
+static inline struct ww_broker *stand_in_open(const struct stand_in *self, uint64_t timeout_ns)
+{
+	const struct ww_broker_params params = {
+		.struct_size = sizeof(params),
+		.timeout_ns = timeout_ns ? timeout_ns : STAND_IN_PATIENCE_NS,
+		.address = self->path,
+	};
+	struct ww_broker *broker;
+
+	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
+	return broker;
 }
 
 /* Waits for the end of the script. */

@@ -19,7 +19,7 @@
 #include "client/spawn.h"
 
 #define SOON_NS UINT64_C(1000000000)
-#define LONG_NS UINT64_C(20000000000)
+#define LONG_NS UINT64_C(60000000000)
 
 static char folder[64];
 static char program[96];

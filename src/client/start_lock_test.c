@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "client/start_lock.h"
 
-#define LONG_NS UINT64_C(20000000000)
+#define LONG_NS UINT64_C(60000000000)
 
 static char folder[64];
 static char path[96];

@@ -55,16 +55,6 @@ static int drop_sample(void **state)
 	return 0;
 }
 
-static struct ww_broker *open_broker(const struct stand_in *self)
-{
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.address = self->path};
-	struct ww_broker *broker;
-
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
-}
-
 static struct ww_wire_granted granted_sample(uint8_t access)
 {
 	struct ww_wire_granted granted = {
@@ -127,7 +117,7 @@ static void got(void **state)
 
 	(void)state;
 	stand_in_start(&self, grant_reading);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &first, &info),
 		WW_OK);
 	assert_int_equal(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &second, NULL),
@@ -179,7 +169,7 @@ static void assert_refused(ww_status status)
 	ww_broker *broker;
 
 	stand_in_start(&self, grant_hostile);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_get(sample.device, broker, "a", &params, 0, NULL, &memory, NULL),
 		status);
 	assert_null(memory);
@@ -239,7 +229,7 @@ static void not_asked(void **state)
 
 	(void)state;
 	stand_in_start(&self, serve_no_request);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_get(sample.device, broker, "../a", NULL, 0, NULL, &memory, NULL),
 		WW_ERR_INVALID);
 	assert_fails(ww_memory_get(sample.device, broker, "a", &get, 0, NULL, &memory, NULL),
@@ -301,7 +291,7 @@ static void put_sample(const struct ww_put_params *params)
 	ww_broker *broker;
 
 	stand_in_start(&self, take_put);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_create(sample.device, &memory_params, &memory), WW_OK);
 	assert_int_equal(ww_memory_put(memory, broker, "a/b", params, 0, NULL), WW_OK);
 	assert_memory_equal(taken.id, memory->description.object_id, sizeof(taken.id));
@@ -396,7 +386,7 @@ static void waited_for_room(void **state)
 
 	(void)state;
 	stand_in_start(&self, make_room);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_create(sample.device, &memory_params, &memory), WW_OK);
 	assert_int_equal(ww_memory_put(memory, broker, "a", NULL, WW_FOREVER, NULL), WW_OK);
 	ww_memory_unref(memory);
@@ -470,7 +460,7 @@ static void named_by_the_environment(void **state)
 
 	(void)state;
 	stand_in_start(&self, export_once);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
 	ww_broker_unref(broker);
 	drop_sample(NULL);
@@ -503,7 +493,7 @@ static void tokens(void **state)
 
 	(void)state;
 	stand_in_start(&self, export_and_import);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
 	assert_string_equal(taken.name, "");
 	assert_int_equal(taken.state, WW_WIRE_STATE_SHARED);
@@ -543,7 +533,7 @@ static void wrong_spans(void **state)
 
 	(void)state;
 	stand_in_start(&self, serve_no_request);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_export(sample.memory, broker, &params, NULL, &token),
 		WW_ERR_MISMATCH);
 	params.offset = 1;

@@ -18,16 +18,6 @@ static void version_1_and_no_request(struct stand_in *self)
 	close(peer);
 }
 
-static struct ww_broker *open_broker(const struct stand_in *self)
-{
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.address = self->path};
-	struct ww_broker *broker;
-
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
-}
-
 /* It says whose version is too low. */
 static void assert_too_old(ww_status status, const struct stand_in *self)
 {
@@ -64,7 +54,7 @@ static void timeline_is_not_shared(void **state)
 
 	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
 	assert_too_old(ww_timeline_export(timeline, broker, NULL, NULL, &token), &self);
 	assert_untouched(&token);
@@ -86,7 +76,7 @@ static void barrier_is_not_made(void **state)
 
 	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_too_old(ww_barrier_create(broker, "a",
 			       WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, &token),
 		&self);
@@ -107,7 +97,7 @@ static void event_is_not_shared(void **state)
 
 	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
 	assert_int_equal(ww_event_create(device, NULL, &event), WW_OK);
 	assert_too_old(ww_event_export(event, broker, NULL, NULL, &token), &self);

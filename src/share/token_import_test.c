@@ -14,20 +14,7 @@
 #include "wire/token.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define PATIENT   (30000 * NS_PER_MS)
-
-static struct ww_broker *open_broker(const struct stand_in *self)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.timeout_ns = PATIENT,
-		.address = self->path,
-	};
-	struct ww_broker *broker;
-
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
-}
+#define PATIENT   STAND_IN_PATIENCE_NS
 
 /* Of a barrier, since that is nothing but an id; and of the broker @self, for now. */
 static struct ww_token make_token(const struct stand_in *self)
@@ -99,7 +86,7 @@ static void given_another(void **state)
 	memset(elsewhere.broker_id, 0xb2, sizeof(elsewhere.broker_id));
 	token = make_token(&elsewhere);
 	stand_in_start(&self, serve_nothing);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(import_once(broker, &token), WW_ERR_NOT_FOUND);
 	assert_non_null(strstr(ww_error_last()->message, elsewhere.path));
 	assert_non_null(strstr(ww_error_last()->message, "NULL"));
@@ -129,7 +116,7 @@ static void replaced_by_another(void **state)
 	(void)state;
 	stand_in_start(&self, end_and_be_another);
 	token = make_token(&self);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	stand_in_tell(&self);
 	stand_in_await(&self);
 	assert_fails(import_once(broker, &token), WW_ERR_NOT_FOUND);
@@ -200,7 +187,7 @@ static void limited_at_once(void **state)
 
 	(void)state;
 	stand_in_start(&self, end_and_be_silent);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	stand_in_tell(&self);
 	stand_in_await(&self);
 	ww_request_limit_all(ww_clock_deadline_ns(10 * NS_PER_MS));
@@ -225,7 +212,7 @@ static void late_after_reconnecting(void **state)
 
 		(void)state;
 		stand_in_start(&self, end_and_be_silent);
-		broker = open_broker(&self);
+		broker = stand_in_open(&self, 0);
 		stand_in_tell(&self);
 		stand_in_await(&self);
 		if (i == 0)

@@ -10,16 +10,6 @@
 #include <warpway/broker.h>
 #include <warpway/memory.h>
 
-static struct ww_broker *open_broker(const struct stand_in *self)
-{
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.address = self->path};
-	struct ww_broker *broker;
-
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
-}
-
 static void say_event(int peer, uint8_t what, const char *name)
 {
 	struct ww_wire_event event = {.what = what};
@@ -84,7 +74,7 @@ static void watched(void **state)
 
 	(void)state;
 	stand_in_start(&self, be_watched);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "a//", 0, &watch), WW_ERR_INVALID);
 	assert_fails(ww_watch_create(broker, "a", 2, &watch), WW_ERR_INVALID);
 	assert_int_equal(ww_watch_create(broker, "model/", WW_WATCH_EXISTING, &watch), WW_OK);
@@ -137,7 +127,7 @@ static void polled(void **state)
 
 	(void)state;
 	stand_in_start(&self, restart_slowly);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
 	ww_error_save(&before);
 	stand_in_await(&self);
@@ -174,9 +164,6 @@ static void stay_silent(struct stand_in *self)
  */
 static void patience(void **state)
 {
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.timeout_ns = 300000000};
-	struct ww_broker_params ours = params;
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct stand_in self;
 	ww_broker *broker;
@@ -185,9 +172,9 @@ static void patience(void **state)
 
 	(void)state;
 	stand_in_start(&self, stay_silent);
-	ours.address = self.path;
-	assert_int_equal(ww_broker_open(&ours, &broker), WW_OK);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
+	ww_broker_unref(stand_in_open(&self, 300000000)); /* for what follows */
 	do {
 		status = ww_watch_next(watch, 50000000, NULL, &event);
 	} while (status == WW_TIMED_OUT);
@@ -220,7 +207,7 @@ static void not_watched(void **state)
 
 	(void)state;
 	stand_in_start(&self, refuse_watch);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "model/", 0, &watch), WW_ERR_QUOTA);
 	assert_null(watch);
 	ww_broker_unref(broker);
@@ -300,7 +287,7 @@ static void snapshots(void **state)
 
 	(void)state;
 	stand_in_start(&self, list_two_pages);
-	broker = open_broker(&self);
+	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_snapshot_create(broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
 				 &snapshot),
 		WW_OK);
