@@ -16,7 +16,7 @@
 /* A limit that must not pass. */
 #define LONG_NS STAND_IN_PATIENCE_NS
 /* The library waits a short time for the answer to a cancel; a busy fake broker may be late. */
-#define TRIES   50
+#define TRIES 50
 
 static const uint8_t object[WW_WIRE_ID_BYTES] = {0x0b, 0x1e, 0xc7};
 
@@ -295,7 +295,7 @@ static void be_called_off(struct stand_in *self)
 	serial = take_get(peer, "b");
 	cancel = take_cancel(peer, serial);
 	stand_in_done(peer, cancel);
-	grant(peer, serial, object); /* it was answered before */
+	grant(peer, serial, object);        /* it was answered before */
 	while (read(peer, &release, 1) > 0) /* if this is late */
 		;
 	close(peer);

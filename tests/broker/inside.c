@@ -239,7 +239,7 @@ CASE(inside_wait_ends_with_time, ONCE)
 
 	outer.mode = 0644;
 	outer.life = WW_WIRE_LIFE_KEPT;
-	outer.ttl_ns = 1000 * MS * (1 + check_slowness());
+	outer.ttl_ns = 5000 * MS * check_slowness();
 	MUST_OK(raw_put(raw, &outer, NULL, 0));
 	wait_until(raw, &outer, do_nothing, WW_ERR_NOT_FOUND, "has expired");
 }

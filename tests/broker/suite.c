@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 #define PEERS_MAX  128
-#define AT_ONCE_NS (500 * MS)
+#define AT_ONCE_NS (5000 * MS)
 #define TRIES      10
 
 static const char shared_config[] = "[broker]\n"

@@ -83,8 +83,8 @@ void suite_come_back(struct raw *raw, bool is_known);
 struct ww_wire_put put_named(struct raw *raw, const char *name);
 
 /*
- * Fails unless one of ten runs takes less than half a second. That is long for what is measured,
- * but short for a hang. A single run may take longer, since other processes use the machine too.
+ * Fails unless one of ten runs takes less than five seconds. What is measured takes milliseconds,
+ * and what hangs, longer. A run may take longer since other processes use the machine too.
  * @time_ns:  runs once, and returns how long it took
  */
 void suite_must_be_at_once(uint64_t (*time_ns)(void *context), void *context);
