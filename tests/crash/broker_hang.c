@@ -109,15 +109,18 @@ CASE(hung_broker_killed, 0)
 
 /*
  * The supervisor of a broker that hangs gets a signal, SIGHUP or SIGKILL.
- * Return: how long it took until another broker served.
+ * Return: how much longer it took until another broker served than a daemon takes to start.
  */
 static uint64_t time_to_replace(int signal)
 {
+	uint64_t began_ns = ww_clock_now_ns();
 	static struct stage stage;
 	uint64_t start_ns;
 	uint64_t took_ns;
+	uint64_t usual_ns;
 
 	open_stage(&stage);
+	usual_ns = ww_clock_now_ns() - began_ns;
 	send_file(&stage);
 	fuse_await_flush(&stage.fuse);
 	start_ns = ww_clock_now_ns();
@@ -127,7 +130,7 @@ static uint64_t time_to_replace(int signal)
 	must_be_served(&stage);
 	took_ns = ww_clock_now_ns() - start_ns;
 	close_stage(&stage);
-	return took_ns;
+	return took_ns > usual_ns ? took_ns - usual_ns : 0;
 }
 
 /* Others use this machine too, so one of several runs has to be in time. */

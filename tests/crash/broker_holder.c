@@ -12,7 +12,7 @@
 
 #include "crash/broker.h"
 
-#define LIMIT_NS (check_slowness() * UINT64_C(30000000000))
+#define LIMIT_NS ((uint64_t)child_limit_ms() * 1000000)
 #define MAKE     "make vmm 2097152 1"
 
 static struct ww_broker_info down;
