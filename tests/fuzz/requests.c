@@ -5,8 +5,9 @@
  *
  * Input: steps of STEP_BYTES each. A step is drawn (messages.h) from its own bytes, so that a
  * change in one does not change the next: a connection sends a request, right or damaged, with
- * descriptors or without, or ends, or its process does. The broker's loop turns after each step.
- * There is no supervisor: what is said to it is thrown away.
+ * descriptors or without, or ends, or its process does. The broker's loop turns after each step,
+ * until its receivers have answered, which are processes of this program. There is no supervisor:
+ * what is said to it is thrown away.
  *
  * The processes are not real. __wrap_getsockopt() has the kernel say who they are: several users,
  * and for a pidfd an eventfd, which can be read once the process has ended.
@@ -26,6 +27,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "daemon/broker/server_state.h"
+#include "daemon/receiver_process.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/object.h"
 #include "fuzz/fuzz.h"
@@ -187,6 +189,13 @@ static void end_process(uint32_t number)
 	begin_process(number);
 }
 
+/* The broker starts a receiver by the program that it is itself: here it is this one. */
+__attribute__((constructor)) static void be_receiver(int count, char **arguments)
+{
+	if (count == 3 && !strcmp(arguments[1], "--role") && !strcmp(arguments[2], "receiver"))
+		_exit(receiver_process_run());
+}
+
 /* --- a broker --- */
 
 static int make_memory(uint64_t bytes, int seals)
@@ -289,9 +298,20 @@ static void hear_answers(struct peer_end *end)
 		close_end(end);
 }
 
+static bool awaits_receiver(void)
+{
+	ww_list_for_each (link, &world.server.peers) {
+		if (ww_container(link, struct peer, of_server)->is_away)
+			return true;
+	}
+	return false;
+}
+
 static void turn(void)
 {
 	uv_run(&world.server.loop, UV_RUN_NOWAIT);
+	while (awaits_receiver())
+		uv_run(&world.server.loop, UV_RUN_ONCE);
 	FUZZ_MUST(world.server.outcome < 0);
 	hear_supervisor();
 	for (size_t i = 0; i < PEERS; i++) {
