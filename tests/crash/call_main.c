@@ -19,7 +19,6 @@
 #define CALLS_USUAL 10000
 #define KILLS_PART  5
 #define FIRST_KILLS 10
-#define GROWTH_MOST (4 * MIB) /* of the broker; a sanitizer keeps what was freed for a while */
 
 static struct {
 	uint64_t random;
@@ -137,17 +136,6 @@ static void player_replace(uint32_t index)
 	player_start(index);
 }
 
-/* The broker keeps nothing of those that were killed. */
-static void must_not_grow(uint64_t before)
-{
-	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
-
-	check_note("the broker has %.1f MiB, %.1f MiB after the first kills", (double)after / MIB,
-		(double)before / MIB);
-	if (after > before)
-		MUST(after - before < GROWTH_MOST * check_slowness());
-}
-
 /* --- the end --- */
 
 /* What runs may leave at a place. */
@@ -250,7 +238,7 @@ CASE(call_torture, 0)
 	}
 	for (uint32_t i = 0; i < CAST; i++)
 		wait_for_work(i, calls);
-	must_not_grow(memory);
+	broker_must_not_grow(memory);
 	check_note("%" PRIu32 " were killed", kills);
 	end();
 }

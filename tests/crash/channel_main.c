@@ -19,7 +19,6 @@
 #define POLICIES      3
 #define PRODUCER_TURN 3 /* of so many kills one is the producer's */
 #define FIRST_KILLS   10
-#define GROWTH_MOST   (4 * MIB) /* of the broker; a sanitizer keeps what was freed for a while */
 
 static struct {
 	uint64_t random;
@@ -137,17 +136,6 @@ static uint32_t choose_victim(void)
 	return 1 + (uint32_t)draw_from(&cast.random, CHANNEL_CONSUMERS);
 }
 
-/* The broker keeps nothing of those that were killed. */
-static void must_not_grow(uint64_t before)
-{
-	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
-
-	check_note("the broker has %.1f MiB, %.1f MiB after the first kills", (double)after / MIB,
-		(double)before / MIB);
-	if (after > before)
-		MUST(after - before < GROWTH_MOST * check_slowness());
-}
-
 static void end(void)
 {
 	const struct board *board = cast.board;
@@ -187,7 +175,7 @@ static void play(uint32_t policy)
 	}
 	for (uint32_t i = 0; i < CAST; i++)
 		wait_for_work(i, frames);
-	must_not_grow(memory);
+	broker_must_not_grow(memory);
 	check_note("%" PRIu32 " were killed", kills);
 	end();
 }

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "support/broker_case.h"
 #include "support/check.h"
+#include "support/subject.h"
+
+#define GROWTH_MOST (4 * MIB) /* a sanitizer keeps what was freed for a while */
 
 uint64_t now_ns(void)
 {
@@ -41,6 +45,16 @@ void note_times(const char *what, uint64_t *times_ns, size_t count)
 	check_note("%s: %zu times, p50 %.2f ms, p99 %.2f ms, max %.2f ms", what, count,
 		(double)times_ns[count / 2] / 1e6, (double)times_ns[count * 99 / 100] / 1e6,
 		(double)times_ns[count - 1] / 1e6);
+}
+
+void broker_must_not_grow(uint64_t before)
+{
+	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
+
+	check_note("the broker has %.1f MiB, %.1f MiB after the first kills", (double)after / MIB,
+		(double)before / MIB);
+	if (after > before)
+		MUST(after - before < GROWTH_MOST * check_slowness());
 }
 
 uint64_t draw_from(uint64_t *state, uint64_t below)

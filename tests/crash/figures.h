@@ -22,6 +22,12 @@ uint32_t kills_wanted(void);
  */
 void note_times(const char *what, uint64_t *times_ns, size_t count);
 
+/*
+ * The broker of the scene keeps nothing of those that were killed: it has little more memory than
+ * it had @before.
+ */
+void broker_must_not_grow(uint64_t before);
+
 /* The next random number, of these below. */
 uint64_t draw_from(uint64_t *state, uint64_t below);
 

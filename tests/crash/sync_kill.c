@@ -8,25 +8,10 @@
 #include "crash/sync.h"
 
 #define FIRST_ROUNDS 10
-#define GROWTH_MOST  (4 * MIB) /* a sanitizer keeps what was freed for a while */
 
 static uint32_t part_of_kills(uint32_t part)
 {
 	return kills_wanted() > part ? kills_wanted() / part : 1;
-}
-
-/*
- * Dead signallers leave nothing in the broker: between two rounds it has as much memory as long
- * ago.
- */
-static void must_not_grow(uint64_t before)
-{
-	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
-
-	check_note("the broker has %.1f MiB, %.1f MiB after the first rounds", (double)after / MIB,
-		(double)before / MIB);
-	if (after > before)
-		MUST(after - before < GROWTH_MOST * check_slowness());
 }
 
 /*
@@ -51,7 +36,7 @@ static void kill_at_random(const char *what, bool works)
 		round_kill();
 		round_end();
 	}
-	must_not_grow(memory);
+	broker_must_not_grow(memory);
 	cast_end(what);
 }
 

@@ -4,6 +4,7 @@
 
 What each suite measures is tested in tools/warpway/cli_test.py.
 """
+import contextlib
 import copy
 import html.parser
 import json
@@ -107,12 +108,12 @@ def start(*arguments):
     while not line.startswith("[1/3]"):
         line = process.stdout.readline()
         expect(line, "the first suite did not end")
-    children = ""
-    while not children:
+    while True:
         with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
             children = file.read().split()
         expect(process.poll() is None, "the run is over before it was interrupted")
-    return process, os.pidfd_open(int(children[-1]))
+        with contextlib.suppress(IndexError, ProcessLookupError):  # not there yet, or that of the first suite
+            return process, os.pidfd_open(int(children[-1]))
 
 
 def is_gone(pidfd):

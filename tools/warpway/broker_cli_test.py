@@ -156,6 +156,19 @@ def line_of(process, limit_s=None):
     return line.decode()
 
 
+def until(is_so, told):
+    """Waits for what comes a moment later; told() says how it is."""
+    deadline = time.monotonic() + LIMIT_S
+    while not is_so():
+        expect(time.monotonic() < deadline, told() if callable(told) else told)
+
+
+def halt(process):
+    """Stops a process that was started here; returns when none of its threads runs any more."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+
+
 def end(process, number=signal.SIGINT):
     process.send_signal(number)
     output, errors = process.communicate(timeout=LIMIT_S)
@@ -257,12 +270,14 @@ def serve_starts_one():
     expect(status.startswith("address ") and status.count("\n") == 7, status)
 
 
+def serves(address):
+    return run("serve", "--status", "--broker", address).returncode == 0
+
+
 def serving(process, address):
     """Waits until the broker of that process serves; returns what it says of itself."""
-    deadline = time.monotonic() + LIMIT_S
-    while run("serve", "--status", "--broker", address).returncode != 0:
-        expect(process.poll() is None, "it ended")
-        expect(time.monotonic() < deadline, "it does not serve")
+    until(lambda: process.poll() is not None or serves(address), "it does not serve")
+    expect(process.poll() is None, "it ended")
     return spoken("serve", "--status", "--broker", address)
 
 
@@ -338,9 +353,7 @@ def reload_ends_no_broker_on_a_terminal():
     if pid == 0:
         os.execve(WARPWAY, [WARPWAY, "serve", "--foreground", "--socket", address], ENVIRONMENT)
     try:
-        deadline = time.monotonic() + LIMIT_S
-        while run("serve", "--status", "--broker", address).returncode != 0:
-            expect(time.monotonic() < deadline, "it does not serve")
+        until(lambda: serves(address), "it does not serve")
         refused(2, "has a terminal", "serve", "--reload", "--broker", address)
         done("serve", "--stop", "--broker", address)
     finally:
@@ -396,7 +409,7 @@ def host_memory_is_reached_by_gpus_too():
     done("put", "--device", DEVICE, "far", "-", data=pattern(70000))
     refused(1, "GPU", "get", "--device", "host", "far")
     refused(2, "cuda:99", "get", "--device", "cuda:99", "far")
-    expect(spoken("stat", "far")["holders"] == 0, "a refused get still holds it")
+    until(lambda: spoken("stat", "far")["holders"] == 0, "a refused get still holds it")
     done("rm", "near", "far")
     return None
 
@@ -634,7 +647,7 @@ def who_says_why():
 def removed_objects_are_told_while_they_are_held():
     holder = start("put", "--life", "owner", "held", "/proc/self/status")
     line_of(holder)
-    holder.send_signal(signal.SIGSTOP)
+    halt(holder)
     done("rm", "held")
     expect(done("ls", "--names") == b"" and spoken("ls") == [], "it still has a name")
     listing = spoken("ls", "--all")
@@ -645,7 +658,7 @@ def removed_objects_are_told_while_they_are_held():
     expect(spoken("who")["objects"][0]["why"] ==
            f"removed, but held by pid {holder.pid} (warpway)", done("who").decode())
     end(holder, signal.SIGKILL)
-    expect(done("who") == b"No process holds anything.\n", "it is still there")
+    until(lambda: done("who") == b"No process holds anything.\n", "it is still there")
 
 
 # Lives
@@ -747,10 +760,8 @@ def a_killed_broker_loses_nothing():
     expect(after["restarts"] == before["restarts"] + 1, str(after))
     expect(after["broker_id"] == before["broker_id"], str(after))
     expect(spoken("stat", "mine")["life"] == "owner", "the command's object")
-    deadline = time.monotonic() + LIMIT_S
-    while not any(entry["pid"] == holder.pid and entry["attached"]
-                  for entry in spoken("who")["processes"]):
-        expect(time.monotonic() < deadline and holder.poll() is None, "it did not come back")
+    until(lambda: any(entry["pid"] == holder.pid and entry["attached"] for entry in spoken("who")["processes"]),
+          "it did not come back")
     end(holder)
     done("rm", "safe")
 

@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True  # the sources may be another user's
 
 from broker_cli_test import (  # noqa: E402
-    ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, line_of,
+    ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, halt, line_of,
     main, npy, path_of, pattern, read, refused, run, spoken, start, write)
 
 MAKER = sys.argv[5]
@@ -231,7 +231,7 @@ def the_newest_frame_is_for_whoever_comes():
     producer = producer_of("newest", "--policy", "latest", "--bytes", "100")
     slow = joined(*SUB, "--check", "newest")
     await_frame("newest", await_frame("newest", 0)) # it has received one
-    os.kill(slow.pid, signal.SIGSTOP)
+    halt(slow)
     report = spoken("channel", "sub", "--check", "--count", "200", "newest")
     expect(report["frames"] == 200 and report["end"] == "count", str(report))
     published = spoken("channel", "stat", "newest")["published"]

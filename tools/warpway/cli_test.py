@@ -510,9 +510,11 @@ def start_demo(role, *extra):
         env={**os.environ, "WARPWAY_DEMO_HOLD": role})
 
 
-def gone(pid):
-    """Dead; a zombie that nobody has reaped yet counts, since its memory is given back."""
-    return state_of(pid) in "ZX"
+def must_go(*pids):
+    """Waits until they are dead; a zombie that nobody has reaped yet counts, since its memory is given back."""
+    deadline = time.monotonic() + LIMIT_S
+    while not all(state_of(pid) in "ZX" for pid in pids):
+        expect(time.monotonic() < deadline, f"left behind: {[(pid, state_of(pid)) for pid in pids]}")
 
 
 def a_killed_child_is_named():
@@ -526,7 +528,7 @@ def a_killed_child_is_named():
         _, errors = demo.communicate(timeout=LIMIT_S)
         expect(demo.returncode == 1, f"{role}: {demo.returncode} {errors}")
         expect(f"(pid {pid}) was killed by signal 9" in errors, f"{role}: {errors}")
-        expect(all(gone(sibling) for sibling in siblings), f"{role}: children left behind")
+        must_go(*siblings)
 
 
 def a_stuck_child_is_ended():
@@ -535,17 +537,15 @@ def a_stuck_child_is_ended():
     _, errors = demo.communicate(timeout=LIMIT_S)
     late = re.search(r"\(pid ([0-9]+)\) did not answer within 1 s and was killed", errors)
     expect(demo.returncode == 1 and late, f"{demo.returncode} {errors}")
-    expect(gone(int(late.group(1))), "left behind")
+    must_go(int(late.group(1)))
 
 
 def children_die_with_the_parent():
     demo = start_demo("receiver")
-    children = [find_child(demo, "receiver")]
+    child = find_child(demo, "receiver")
     demo.kill()
     demo.communicate(timeout=LIMIT_S)
-    deadline = time.monotonic() + LIMIT_S
-    while not all(gone(child) for child in children):
-        expect(time.monotonic() < deadline, f"left behind: {children}")
+    must_go(child)
 
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json, demo_says_whether_mps_is_on,
