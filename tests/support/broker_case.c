@@ -11,14 +11,18 @@
 #include "support/child.h"
 #include "support/subject.h"
 
-/* A case that failed has left its scene; the next one begins its own. */
 struct scene scene;
+
+/* A case that failed or was skipped has left its scene. */
+static void scene_leave(void)
+{
+	if (scene.daemon.group)
+		scene_kill();
+}
 
 void scene_begin_with(const struct broker_options *options)
 {
-	if (scene.daemon.group)
-		broker_kill(&scene.daemon);
-	scene = (struct scene){0};
+	check_after_failure(scene_leave);
 	broker_start(&scene.daemon, options);
 	MUST_CALL(setenv("WARPWAY_BROKER", scene.daemon.address, 1));
 	scene.device = subject_open();
@@ -99,8 +103,8 @@ void scene_has_holders(uint64_t count)
 void scene_end(void)
 {
 	MUST(scene_comes_true(is_as_before, scene.open_fds));
-	ww_broker_unref(scene.broker);
-	ww_device_unref(scene.device);
+	scene.broker = ww_broker_unref(scene.broker);
+	scene.device = ww_device_unref(scene.device);
 	broker_stop(&scene.daemon);
 	unsetenv("WARPWAY_BROKER");
 	scene = (struct scene){0};
@@ -109,8 +113,8 @@ void scene_end(void)
 void scene_kill(void)
 {
 	broker_kill(&scene.daemon);
-	ww_broker_unref(scene.broker);
-	ww_device_unref(scene.device);
+	scene.broker = ww_broker_unref(scene.broker);
+	scene.device = ww_device_unref(scene.device);
 	unsetenv("WARPWAY_BROKER");
 	scene = (struct scene){0};
 }

@@ -15,6 +15,7 @@
 #include <warpway/warpway.h>
 
 #include "support/broker.h"
+#include "support/check.h"
 
 struct scene {
 	struct broker daemon;
@@ -31,6 +32,17 @@ void scene_begin_with(const struct broker_options *options);
 
 /* The broker has nothing left, and ends. */
 void scene_end(void);
+
+/* Defines a case as CASE() does, with a scene that begins before it and ends after it. */
+#define SCENE_CASE(case_name, case_needs)       \
+	static void case_name##_in_scene(void); \
+	CASE(case_name, case_needs)             \
+	{                                       \
+		scene_begin();                  \
+		case_name##_in_scene();         \
+		scene_end();                    \
+	}                                       \
+	static void case_name##_in_scene(void)
 
 /* Kills the broker and its supervisor instead. Nothing is left of the scene but the children. */
 void scene_kill(void);

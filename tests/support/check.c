@@ -42,6 +42,7 @@ static struct {
 static struct check_case *cases; /* by file and line */
 static size_t case_count;
 static struct check_role *roles;
+static void (*clean_after_failure)(void);
 
 void check_register(struct check_case *item)
 {
@@ -206,6 +207,11 @@ static void hung(int number)
 	_exit(1);
 }
 
+void check_after_failure(void (*clean)(void))
+{
+	clean_after_failure = clean;
+}
+
 void check_renew_alarm(void)
 {
 	alarm(CASE_SECONDS * check_slowness());
@@ -230,8 +236,11 @@ static int run_case(const struct check_suite *suite, const struct check_case *it
 		if (suite->leaks)
 			census_must_match(&before);
 	}
-	alarm(0);
+	check_renew_alarm();
 	child_reap_all();
+	if (result != CASE_PASSED && clean_after_failure && !setjmp(runner.out))
+		clean_after_failure();
+	alarm(0);
 	return result;
 }
 

@@ -120,6 +120,9 @@ int check_main(const struct check_suite *suite, int argc, char **argv);
 /* WW_TEST_SLOWNESS, a number from 1 to 1000: what to multiply a limit on time with. */
 unsigned int check_slowness(void);
 
+/* Has this called after each case that failed or was skipped, to end what the case has left. */
+void check_after_failure(void (*clean)(void));
+
 /* Gives the case that runs the whole of its time again: for a case that repeats many others. */
 void check_renew_alarm(void);
 

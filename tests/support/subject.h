@@ -13,6 +13,8 @@
 
 #include <warpway/warpway.h>
 
+#include "support/own.h"
+
 #define MIB (UINT64_C(1) << 20)
 
 const char *subject_name(void);
