@@ -52,8 +52,8 @@ static struct DLManagedTensorVersioned *export(ww_memory *memory, const struct w
 
 CASE(array_exports_a_tensor, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = turned();
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
 	const struct ww_dl_tensor *seen = &tensor->tensor;
@@ -68,14 +68,12 @@ CASE(array_exports_a_tensor, 0)
 	MUST(seen->shape[0] == 3 && seen->shape[1] == 5);
 	MUST(seen->strides[0] == -5 && seen->strides[1] == 1);
 	tensor->deleter(tensor);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_exports_one_element_and_none, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = array_of(&float32, 8, 0, NULL, NULL);
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
 
@@ -91,14 +89,12 @@ CASE(array_exports_one_element_and_none, 0)
 	tensor = export(memory, &array);
 	MUST_EQUAL(1, tensor->tensor.strides[0]);
 	tensor->deleter(tensor);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
 	struct ww_array array = turned();
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
 
@@ -106,15 +102,13 @@ CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
 	MUST_EQUAL(0, tensor->tensor.device_id);
 	MUST((char *)tensor->tensor.data == (char *)ww_memory_host_pointer(memory) + array.offset);
 	tensor->deleter(tensor);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_exports_read_only, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	struct ww_array array = turned();
 	struct DLManagedTensorVersioned *tensor = export(reader, &array);
 	struct DLManagedTensor *plain = (struct DLManagedTensor *)tensor;
@@ -124,9 +118,6 @@ CASE(array_exports_read_only, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_ACCESS, "ww_dlpack_export",
 		ww_dlpack_export_unversioned(reader, &array, &plain));
 	MUST(!plain);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* The deleter may be called when, and where, nobody else has the memory any more. */
@@ -154,8 +145,8 @@ CASE(array_tensor_keeps_the_memory, 0)
 
 CASE(array_export_refuses, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = array_of(&float32, BYTES - 8, 1, (const int64_t[]){3}, NULL);
 	struct DLManagedTensorVersioned *tensor = (struct DLManagedTensorVersioned *)&array;
 
@@ -165,8 +156,6 @@ CASE(array_export_refuses, 0)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "copy", ww_dlpack_export(memory, &array, &tensor));
 	array.reserved = 1;
 	MUST_REFUSE(WW_ERR_INVALID, "reserved", ww_dlpack_export(memory, &array, &tensor));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* --- in --- */
@@ -223,8 +212,8 @@ static void give_back(ww_memory *memory, const struct theirs *theirs)
 
 CASE(array_imports_a_tensor, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	char *start = ww_memory_pointer(memory);
 	const struct ww_array wanted = array_of(&float32, 0, 3, (const int64_t[]){2, 3, 4}, NULL);
 	struct theirs theirs;
@@ -240,15 +229,13 @@ CASE(array_imports_a_tensor, 0)
 	MUST_MATCH(memory_info(memory).object_id, memory_info(taken).object_id, 16);
 	MUST_MATCH(&wanted, &array, sizeof(array));
 	give_back(taken, &theirs);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* The data pointer is of the last element: what is wrapped begins before it. */
 CASE(array_imports_negative_strides, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	char *start = ww_memory_pointer(memory);
 	struct theirs theirs;
 	struct ww_array array;
@@ -263,14 +250,12 @@ CASE(array_imports_negative_strides, 0)
 	MUST((char *)ww_memory_pointer(taken) == start + OFFSET - 80);
 	MUST_EQUAL(400 + 80 + 4, memory_info(taken).bytes);
 	give_back(taken, &theirs);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_imports_read_only, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_memory_description description;
 	struct theirs theirs;
 	struct ww_array array;
@@ -284,13 +269,11 @@ CASE(array_imports_read_only, WW_CAP_EXPORT)
 	MUST_STATUS(WW_ERR_ACCESS, ww_memory_export_fd(taken, WW_ACCESS_WRITE, &fd, &description));
 	MUST_EQUAL(-1, fd);
 	give_back(taken, &theirs);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct theirs theirs;
 	struct ww_array array;
 	ww_memory *taken;
@@ -303,7 +286,6 @@ CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
 	MUST_OK(ww_array_check(&array, memory_info(taken).bytes));
 	ww_memory_unref(taken);
 	MUST_EQUAL(1, theirs.deleted);
-	ww_device_unref(device);
 }
 
 /*
@@ -312,14 +294,14 @@ CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
  */
 CASE(array_goes_round, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = turned();
 	struct ww_array back;
 	struct ww_array again;
 	struct DLManagedTensor *plain;
 	ww_memory *taken;
-	ww_memory *twice;
+	OWN(memory) ww_memory *twice;
 	uint8_t wanted[60];
 	uint8_t got[60];
 
@@ -335,14 +317,12 @@ CASE(array_goes_round, 0)
 	MUST_MATCH(&back, &again, sizeof(again));
 	memory_get(twice, 0, got, sizeof(got));
 	MUST_MATCH(wanted, got, sizeof(got));
-	ww_memory_unref(twice);
-	ww_device_unref(device);
 }
 
 CASE(array_imports_an_allocation, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct theirs theirs;
 	struct ww_array array;
 	ww_memory *taken;
@@ -361,7 +341,6 @@ CASE(array_imports_an_allocation, WW_CAP_FOREIGN)
 	give_back(taken, &theirs);
 	allocation_free(&allocation);
 	allocation_leave();
-	ww_device_unref(device);
 }
 
 static void refuse(ww_device *device, struct theirs *theirs, ww_status status, const char *word)
@@ -385,8 +364,8 @@ static void refuse(ww_device *device, struct theirs *theirs, ww_status status, c
 
 CASE(array_import_refuses, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct theirs theirs;
 	struct ww_dl_tensor *tensor = &theirs.tensor.tensor;
 
@@ -414,14 +393,12 @@ CASE(array_import_refuses, 0)
 		theirs.shape[0] = 3);
 	REFUSED(WW_ERR_OVERFLOW, "address space", tensor->byte_offset = UINT64_MAX - 90);
 	REFUSED(WW_ERR_OVERFLOW, "address space", theirs.strides[0] = -(INT64_MAX / 4));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(array_import_refuses_other_memory, 0)
 {
-	ww_device *device = subject_open();
-	void *heap = malloc(4096);
+	OWN(device) ww_device *device = subject_open();
+	OWN(heap) void *heap = malloc(4096);
 	struct theirs theirs;
 
 	MUST(heap);
@@ -434,8 +411,6 @@ CASE(array_import_refuses_other_memory, 0)
 		theirs.tensor.tensor.device_id++;
 		refuse(device, &theirs, WW_ERR_INVALID, "open that device");
 	}
-	free(heap);
-	ww_device_unref(device);
 }
 
 /* --- legacy handles --- */
@@ -475,8 +450,8 @@ CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 	const int64_t strides[] = {-8, 1};
 	const struct ww_array wanted = array_of(&uint8, 5000, 2, shape, strides);
 	struct ww_memory_handle handle;
-	ww_device *device = subject_open();
-	uint8_t *pattern = malloc(BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(heap) uint8_t *pattern = malloc(BYTES);
 	struct child child;
 	struct ww_array array;
 	ww_memory *memory;
@@ -496,8 +471,6 @@ CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 	}
 	ww_memory_unref(memory);
 	end_owner(&child);
-	free(pattern);
-	ww_device_unref(device);
 }
 
 /* The allocation's size decides, not what the other program says. */
@@ -506,7 +479,7 @@ CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 	const int64_t all = BYTES;
 	const int64_t back = -1;
 	struct ww_memory_handle handle;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct child child;
 	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
@@ -523,14 +496,13 @@ CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 	MUST_OK(ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	ww_memory_unref(memory);
 	end_owner(&child);
-	ww_device_unref(device);
 }
 
 CASE(array_open_handle_refuses, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
 	const int64_t shape = 4;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
 	ww_status status;
@@ -559,14 +531,13 @@ CASE(array_open_handle_refuses, 0)
 	else
 		MUST_EQUAL(WW_ERR_UNSUPPORTED, status);
 	MUST(!memory);
-	ww_device_unref(device);
 }
 
 CASE(array_misuse, NEEDS_MISUSE_STATUS)
 {
 	const struct ww_memory_handle handle = {{1}};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct DLManagedTensorVersioned *tensor;
 	struct DLManagedTensor *plain;
 	struct ww_array array = turned();
@@ -598,6 +569,4 @@ CASE(array_misuse, NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
 		ww_array_handle_open(device, &handle, NULL, NULL, &taken));
 	MUST(!taken);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }

@@ -66,8 +66,8 @@ static void store(struct words *words, uint64_t value)
 /* The CPU lets a stream go, when the value is there and not before; values go round. */
 CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
 	static sem_t ran;
@@ -87,15 +87,13 @@ CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 	MUST_OK(wait_for(stream, mapping, 5));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_mapping_unref(mapping);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* One call waits for several words: for the last one as for the first. */
 CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words[WW_STREAM_VALUES_MAX];
 	struct ww_mapping *mappings[WW_STREAM_VALUES_MAX];
 	struct ww_stream_value values[WW_STREAM_VALUES_MAX];
@@ -113,14 +111,12 @@ CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	for (uint32_t i = 0; i < WW_STREAM_VALUES_MAX; i++)
 		ww_mapping_unref(mappings[i]);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* Two streams hand each other a word to add to. */
 CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
@@ -145,14 +141,13 @@ CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY
 	ww_mapping_unref(mapping);
 	ww_stream_unref(streams[0]);
 	ww_stream_unref(streams[1]);
-	ww_device_unref(device);
 }
 
 /* Who waits needs no more than to read; poison lets every wait go. */
 CASE(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
 	struct ww_mapping *readable;
@@ -175,8 +170,6 @@ CASE(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_R
 	close(fd);
 	ww_mapping_unref(readable);
 	ww_mapping_unref(mapping);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 static struct ww_device_event *event_make(ww_device *device)
@@ -190,7 +183,7 @@ static struct ww_device_event *event_make(ww_device *device)
 /* An event stands for what came before it was recorded last. */
 CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	struct ww_device_event *event;
@@ -213,12 +206,11 @@ CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 	ww_mapping_unref(mapping);
 	ww_stream_unref(streams[0]);
 	ww_stream_unref(streams[1]);
-	ww_device_unref(device);
 }
 
 CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
 	struct ww_device_event *event = event_make(device);
 	struct ww_device_event *opened = NULL;
@@ -230,13 +222,12 @@ CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
 	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", backend->event_open(device, handle, &opened));
 	MUST(!opened);
 	backend->event_close(event);
-	ww_device_unref(device);
 }
 
 CASE(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	static struct ww_device_event *events[4096];
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_device_event *another = NULL;
 
 	for (size_t i = 0; i < CHECK_COUNT(events); i++)
@@ -247,7 +238,6 @@ CASE(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)
 	events[0] = event_make(device);
 	for (size_t i = 0; i < CHECK_COUNT(events); i++)
 		device->backend->event_close(events[i]);
-	ww_device_unref(device);
 }
 
 /* The driver would refuse the one and crash on the other. */
@@ -259,7 +249,7 @@ static void refuse_with(ww_device *device, struct ww_device_event *event, ww_str
 
 CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_device_event *event = event_make(device);
 	ww_CUdevice ordinal = (ww_CUdevice)device->index;
 	ww_CUcontext context;
@@ -278,21 +268,17 @@ CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
 	ww_stream_unref(stream);
 	device->backend->event_close(event);
 	MUST_EQUAL(0, driver_get()->cuCtxDestroy(context));
-	ww_device_unref(device);
 }
 
 CASE(backend_event_belongs_to_its_device, WW_CAP_EVENT | NEEDS_OTHER_GPU)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
 	struct ww_device_event *event = event_make(device);
-	ww_stream *stream = stream_make(other);
+	OWN(stream) ww_stream *stream = stream_make(other);
 
 	refuse_with(device, event, stream);
 	device->backend->event_close(event);
-	ww_stream_unref(stream);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 static ww_status after(ww_status status, ww_status next)
@@ -324,15 +310,13 @@ static ww_status use_event(ww_device *device, ww_stream *stream)
 /* The @nth call of @name returns @code. */
 static ww_status use_event_failing(const char *name, uint64_t nth, int code)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	ww_status status;
 
 	fake_get()->fail(name, nth, code);
 	status = use_event(device, stream);
 	fake_get()->fail_off();
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 	return status;
 }
 

@@ -43,12 +43,11 @@ static struct ww_barrier_info barrier_info(ww_barrier *barrier)
 
 /* --- making and joining --- */
 
-CASE(barrier_create_refuses, 0)
+SCENE_CASE(barrier_create_refuses, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "members",
 		ww_barrier_create(scene.broker, "x", BARRIER(.count = 0), NULL, &token));
 	MUST_REFUSE(WW_ERR_INVALID, "1024",
@@ -73,8 +72,6 @@ CASE(barrier_create_refuses, 0)
 	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
 	MUST_REFUSE(WW_ERR_EXISTS, "'x'",
 		ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, &token));
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
 static void refuse_join(ww_status status, const char *word, const char *name, uint32_t rank,
@@ -96,12 +93,11 @@ static void late_to_join(const char *name, uint32_t rank, uint64_t timeout_ns)
 	MUST(!barrier);
 }
 
-CASE(barrier_join_refuses, WW_CAP_EXPORT)
+SCENE_CASE(barrier_join_refuses, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_memory *memory;
 
-	scene_begin();
 	refuse_join(WW_ERR_NOT_FOUND, "'x'", "x", 0, 0);
 	late_to_join("x", 0, 2 * MS);
 	refuse_join(WW_ERR_INVALID, "", "a//b", 0, FOREVER);
@@ -116,17 +112,15 @@ CASE(barrier_join_refuses, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	ww_timeline_unref(timeline);
 	remove_it();
-	scene_end();
 }
 
 /* One member is a barrier too. */
-CASE(barrier_of_one, 0)
+SCENE_CASE(barrier_of_one, 0)
 {
 	struct ww_barrier_info info;
 	struct ww_token token;
 	ww_barrier *barrier;
 
-	scene_begin();
 	for (int by_token = 0; by_token < 2; by_token++) {
 		MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x",
 			BARRIER(.count = 1, .uses = 1), NULL, &token));
@@ -153,15 +147,13 @@ CASE(barrier_of_one, 0)
 	}
 	MUST(!ww_barrier_unref(NULL));
 	MUST(!ww_barrier_ref(NULL));
-	scene_end();
 }
 
-CASE(barrier_info_is_versioned, 0)
+SCENE_CASE(barrier_info_is_versioned, 0)
 {
 	struct ww_barrier_info info = {0};
 	ww_barrier *barrier;
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 1), NULL, NULL));
 	MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_barrier_info_get(barrier, &info));
@@ -169,31 +161,27 @@ CASE(barrier_info_is_versioned, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_barrier_info_get(barrier, &info));
 	ww_barrier_unref(barrier);
 	must_be_gone();
-	scene_end();
 }
 
-CASE(barrier_nobody_joins, 0)
+SCENE_CASE(barrier_nobody_joins, 0)
 {
 	struct ww_token token;
 	ww_barrier *barrier;
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2, .escrow_ns = 100 * MS),
 		NULL, &token));
 	scene_has_objects(0);
 	refuse_join(WW_ERR_NOT_FOUND, "'x'", "x", 0, 0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_barrier_import(scene.broker, &token, 0, FOREVER, NULL, &barrier));
-	scene_end();
 }
 
 /* The creator's connection ends before any member joins: the escrow keeps the barrier. */
-CASE(barrier_creator_ends_before_members_join, 0)
+SCENE_CASE(barrier_creator_ends_before_members_join, 0)
 {
 	ww_barrier *barrier;
 	struct ww_token token;
 
-	scene_begin();
 	for (int by_token = 0; by_token < 2; by_token++) {
 		MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x", BARRIER(.count = 1),
 			NULL, &token));
@@ -208,13 +196,11 @@ CASE(barrier_creator_ends_before_members_join, 0)
 		ww_barrier_unref(barrier);
 		must_be_gone();
 	}
-	scene_end();
 }
 
 /* A process that stops waiting is no member, and its rank is free for the next one. */
-CASE(barrier_join_times_out, 0)
+SCENE_CASE(barrier_join_times_out, 0)
 {
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, NULL));
 	for (int i = 0; i < 5; i++) {
 		late_to_join("x", 1, 0);
@@ -222,7 +208,6 @@ CASE(barrier_join_times_out, 0)
 		late_to_join("x", WW_BARRIER_ANY_RANK, 2 * MS);
 	}
 	remove_it();
-	scene_end();
 }
 
 /* --- members --- */
@@ -320,20 +305,17 @@ static void play_all(bool by_token, bool any_rank)
 	must_be_gone();
 }
 
-CASE(barrier_passes_rounds, 0)
+SCENE_CASE(barrier_passes_rounds, 0)
 {
-	scene_begin();
 	play_all(false, false);
 	play_all(true, true);
-	scene_end();
 }
 
 /* Who arrived and gave up waiting counts as arrived, once. */
-CASE(barrier_wait_times_out, 0)
+SCENE_CASE(barrier_wait_times_out, 0)
 {
 	struct member members[2];
 
-	scene_begin();
 	two_join(members);
 	for (uint64_t round = 0; round < 6; round += 2) {
 		MUST_EQUAL(0, barrier_info(members[1].barrier).arrived);
@@ -355,15 +337,13 @@ CASE(barrier_wait_times_out, 0)
 	}
 	all_leave(members, 2);
 	must_be_gone();
-	scene_end();
 }
 
-CASE(barrier_is_broken_by_who_leaves, 0)
+SCENE_CASE(barrier_is_broken_by_who_leaves, 0)
 {
 	struct member members[3];
 	struct ww_barrier_info info;
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 3), NULL, NULL));
 	for (uint32_t i = 0; i < 3; i++)
 		members[i] = (struct member){.rank = i};
@@ -387,7 +367,6 @@ CASE(barrier_is_broken_by_who_leaves, 0)
 	MUST_EQUAL(1, info.broken_rank);
 	all_leave(members, 3);
 	must_be_gone();
-	scene_end();
 }
 
 static void wait_in_vain(struct member *member)
@@ -401,11 +380,10 @@ static void wait_in_vain(struct member *member)
 }
 
 /* Those who sleep are woken, too. */
-CASE(barrier_wakes_who_waits_for_who_leaves, 0)
+SCENE_CASE(barrier_wakes_who_waits_for_who_leaves, 0)
 {
 	struct member members[4];
 
-	scene_begin();
 	for (int i = 0; i < 10; i++) {
 		MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 4), NULL, NULL));
 		for (uint32_t rank = 0; rank < 4; rank++)
@@ -414,14 +392,12 @@ CASE(barrier_wakes_who_waits_for_who_leaves, 0)
 		all_leave(members, 4);
 		must_be_gone();
 	}
-	scene_end();
 }
 
-CASE(barrier_is_full, 0)
+SCENE_CASE(barrier_is_full, 0)
 {
 	struct member members[2];
 
-	scene_begin();
 	two_join(members);
 	refuse_join(WW_ERR_EXISTS, "taken", "x", 0, FOREVER);
 	refuse_join(WW_ERR_EXISTS, "taken", "x", 1, FOREVER);
@@ -431,18 +407,16 @@ CASE(barrier_is_full, 0)
 	MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
 	all_leave(members, 2);
 	must_be_gone();
-	scene_end();
 }
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-CASE(barrier_misuse, NEEDS_MISUSE_STATUS)
+SCENE_CASE(barrier_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	struct ww_token token = {{0}};
 	ww_barrier *barrier;
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 1), NULL, NULL));
 	MISUSED(ww_barrier_get(scene.broker, NULL, 0, 0, NULL, &barrier));
 	MISUSED(ww_barrier_get(scene.broker, "x", 0, 0, NULL, NULL));
@@ -454,5 +428,4 @@ CASE(barrier_misuse, NEEDS_MISUSE_STATUS)
 	MISUSED(ww_barrier_info_get(barrier, NULL));
 	ww_barrier_unref(barrier);
 	must_be_gone();
-	scene_end();
 }

@@ -78,13 +78,13 @@ CASE(broker_array_check_refuses, 0)
 
 /* --- tokens --- */
 
-CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
+SCENE_CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 {
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token = {.bytes = "this is no token"};
 	struct ww_token other;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_info_get(&token, &info));
 	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_to_text(&token, text));
@@ -92,7 +92,6 @@ CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_PROTOCOL, "ww1_", ww_token_from_text("ww", &other));
 	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_?", &other));
 	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_AAAA", &other));
-	scene_begin();
 	memory = scene_make(BYTES, 1);
 	token = token_of(memory, WW_ACCESS_READ);
 	info.struct_size = 0;
@@ -102,8 +101,6 @@ CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 	token_seal(&token);
 	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_info_get(&token, &info));
 	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_to_text(&token, text));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- opening --- */
@@ -201,15 +198,13 @@ static void refuse_name(ww_memory *memory, const char *name)
 	MUST_REFUSE(WW_ERR_INVALID, "name", ww_broker_stat(scene.broker, name, &info));
 }
 
-CASE(broker_refuses_names, WW_CAP_EXPORT)
+SCENE_CASE(broker_refuses_names, WW_CAP_EXPORT)
 {
 	char name[WW_NAME_BYTES + 1];
 	ww_snapshot *snapshot;
-	ww_memory *memory;
 	ww_watch *watch;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	for (size_t i = 0; i < CHECK_COUNT(bad_names); i++)
 		refuse_name(memory, bad_names[i]);
 	memset(name, 'x', sizeof(name));
@@ -224,8 +219,6 @@ CASE(broker_refuses_names, WW_CAP_EXPORT)
 	MUST(!watch);
 	name[WW_NAME_BYTES - 1] = '\0'; /* as long as can be */
 	MUST_OK(ww_memory_put(memory, scene.broker, name, NULL, 0, NULL));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- put and seal --- */
@@ -236,12 +229,10 @@ static void refuse_put(ww_memory *memory, ww_status status, const char *word,
 	MUST_REFUSE(status, word, ww_memory_put(memory, scene.broker, "x", params, 0, NULL));
 }
 
-CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
+SCENE_CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
 {
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	refuse_put(memory, WW_ERR_INVALID, "size", &(struct ww_put_params){0});
 	refuse_put(memory, WW_ERR_INVALID, "mode", PUT(.mode = 01000));
 	refuse_put(memory, WW_ERR_INVALID, "life", PUT(.life = 4));
@@ -253,18 +244,14 @@ CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_INVALID, "without a name",
 		ww_memory_put(memory, scene.broker, NULL, PUT(.life = WW_LIFE_KEPT), 0, NULL));
 	MUST_EQUAL(0, scene_info().objects);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(broker_put_refuses_arrays, WW_CAP_EXPORT)
+SCENE_CASE(broker_put_refuses_arrays, WW_CAP_EXPORT)
 {
 	const int64_t shape[] = {(int64_t)(BYTES / 4)};
 	struct ww_array array = WW_INIT(struct ww_array);
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
 	array.offset = 4;
 	refuse_put(memory, WW_ERR_MISMATCH, "", PUT(.array = &array));
@@ -273,20 +260,17 @@ CASE(broker_put_refuses_arrays, WW_CAP_EXPORT)
 	refuse_put(memory, WW_ERR_OVERFLOW, "", PUT(.array = &array));
 	array.dtype.bits = 0;
 	refuse_put(memory, WW_ERR_INVALID, "", PUT(.array = &array));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 #define SECOND "a second put changes nothing"
 
-CASE(broker_put_refuses_what_is_there, WW_CAP_EXPORT)
+SCENE_CASE(broker_put_refuses_what_is_there, WW_CAP_EXPORT)
 {
 	char taken[64];
-	ww_memory *memory;
-	ww_memory *other;
+	OWN(memory) ww_memory *memory;
+	OWN(memory) ww_memory *other;
 
 	snprintf(taken, sizeof(taken), "'x' is taken: process %d (", (int)getpid());
-	scene_begin();
 	memory = scene_make(BYTES, 1);
 	other = scene_make(BYTES, 2);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
@@ -301,22 +285,17 @@ CASE(broker_put_refuses_what_is_there, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	memory = memory_reimport(other, scene.device, WW_ACCESS_READ);
 	refuse_put(memory, WW_ERR_ACCESS, "read-only", NULL);
-	ww_memory_unref(memory);
-	ww_memory_unref(other);
-	scene_end();
 }
 
 /*
  * Named after a token was made: as its first put says, whose holders must not see less than they
  * had.
  */
-CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
+SCENE_CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	token_of(memory, WW_ACCESS_WRITE);
 	refuse_put(memory, WW_ERR_STATE, "writing", PUT(.state = WW_STATE_WRITING));
 	MUST_OK(ww_memory_put(memory, scene.broker, "x",
@@ -326,16 +305,12 @@ CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 	MUST_EQUAL(WW_LIFE_OWNER, info.life);
 	MUST_EQUAL(1, scene_info().objects);
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(broker_seal_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_seal_refuses, WW_CAP_EXPORT)
 {
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
@@ -346,8 +321,6 @@ CASE(broker_seal_refuses, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_publish(memory, scene.broker, WW_STATE_SHARED, NULL));
 	MUST_REFUSE(WW_ERR_STATE, "shared",
 		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- get --- */
@@ -361,13 +334,12 @@ static void refuse_get(ww_status status, const char *word, const struct ww_get_p
 	MUST(!memory);
 }
 
-CASE(broker_get_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_get_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	ww_memory *got;
 
-	scene_begin();
 	refuse_get(WW_ERR_INVALID, "size", &(struct ww_get_params){0});
 	refuse_get(WW_ERR_INVALID, "access", GET(.access = 3));
 	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 4));
@@ -389,8 +361,6 @@ CASE(broker_get_refuses, WW_CAP_EXPORT)
 	info.struct_size = sizeof(info);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_stat(scene.broker, "y", &info));
 	MUST_EQUAL(1, scene_info().holds);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- export and import --- */
@@ -403,15 +373,13 @@ static void refuse_export(ww_memory *memory, ww_status status, const char *word,
 	MUST_REFUSE(status, word, ww_memory_export(memory, scene.broker, params, NULL, &token));
 }
 
-CASE(broker_export_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_export_refuses, WW_CAP_EXPORT)
 {
 	const int64_t shape[] = {100};
 	struct ww_array array = WW_INIT(struct ww_array);
-	ww_memory *memory;
-	ww_memory *reader;
+	OWN(memory) ww_memory *reader;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), 1, shape, NULL, 0));
 	refuse_export(memory, WW_ERR_INVALID, "size", &(struct ww_export_params){0});
 	refuse_export(memory, WW_ERR_INVALID, "access", EXPORT(.access = 3));
@@ -427,22 +395,16 @@ CASE(broker_export_refuses, WW_CAP_EXPORT)
 	refuse_export(memory, WW_ERR_INVALID, "escrow", EXPORT(.escrow_ns = UINT64_MAX));
 	reader = memory_reimport(memory, scene.device, WW_ACCESS_READ);
 	refuse_export(reader, WW_ERR_ACCESS, "read-only", EXPORT(.access = WW_ACCESS_WRITE));
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(broker_import_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_import_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
-	struct ww_token token;
 	struct ww_token other;
-	ww_memory *memory;
 	ww_memory *got;
+	ww_memory *memory = scene_make(BYTES, 1);
+	struct ww_token token = token_of(memory, WW_ACCESS_READ);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
-	token = token_of(memory, WW_ACCESS_READ);
 	token_refuse_import(&token, 3, WW_ERR_INVALID, "access");
 	token_refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "reading");
 	MUST_REFUSE(WW_ERR_INVALID, "size",
@@ -467,30 +429,24 @@ CASE(broker_import_refuses, WW_CAP_EXPORT)
 	MUST_EQUAL(1, scene_info().holds);
 	ww_memory_unref(memory);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "has ended");
-	scene_end();
 }
 
 /* Every flipped bit of a token is seen before anybody is asked. */
-CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
+SCENE_CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
 {
-	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
+	struct ww_token token = token_of(memory, WW_ACCESS_READ);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
-	token = token_of(memory, WW_ACCESS_READ);
 	for (size_t bit = 0; bit < 8 * sizeof(token); bit++) {
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_PROTOCOL, "token");
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- looking --- */
 
-CASE(broker_snapshot_refuses, 0)
+SCENE_CASE(broker_snapshot_refuses, 0)
 {
 	struct ww_object_info object = {0};
 	struct ww_holder_info holder = {0};
@@ -498,7 +454,6 @@ CASE(broker_snapshot_refuses, 0)
 	struct ww_broker_info info = {0};
 	ww_snapshot *snapshot = (ww_snapshot *)&info;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_broker_info_get(scene.broker, &info));
 	MUST_REFUSE(WW_ERR_INVALID, "contents",
 		ww_snapshot_create(scene.broker, NULL, UINT64_C(1) << 9, &snapshot));
@@ -515,15 +470,13 @@ CASE(broker_snapshot_refuses, 0)
 	MUST_STATUS(WW_END, ww_snapshot_hold(snapshot, 1, &hold));
 	MUST(!ww_snapshot_free(snapshot));
 	MUST(!ww_snapshot_free(NULL));
-	scene_end();
 }
 
-CASE(broker_watch_refuses, 0)
+SCENE_CASE(broker_watch_refuses, 0)
 {
 	struct ww_watch_event event = {0};
 	ww_watch *watch = (ww_watch *)&event;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_watch_create(scene.broker, NULL, 2, &watch));
 	MUST(!watch);
 	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &watch));
@@ -534,25 +487,21 @@ CASE(broker_watch_refuses, 0)
 	MUST(ww_watch_fd(watch) >= 0);
 	MUST(!ww_watch_free(watch));
 	MUST(!ww_watch_free(NULL));
-	scene_end();
 }
 
 /* --- misuse --- */
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
+SCENE_CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	struct ww_token token;
 	ww_object *object;
-	ww_memory *memory;
 	ww_memory *got;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
+	struct ww_token token = token_of(memory, WW_ACCESS_READ);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
-	token = token_of(memory, WW_ACCESS_READ);
 	MISUSED(ww_broker_open(NULL, NULL));
 	MISUSED(ww_broker_info_get(scene.broker, NULL));
 	MISUSED(ww_memory_put(NULL, scene.broker, "x", NULL, 0, NULL));
@@ -585,6 +534,4 @@ CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 	MUST(!ww_broker_address(NULL));
 	MUST(!ww_broker_ref(NULL));
 	MUST(!ww_broker_unref(NULL));
-	ww_memory_unref(memory);
-	scene_end();
 }

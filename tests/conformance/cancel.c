@@ -123,11 +123,10 @@ CASE(cancel_synchronize, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 static ww_status receive(void *context, ww_cancel *cancel)
 {
 	struct things *things = context;
-	ww_memory *received;
+	OWN(memory) ww_memory *received;
 	ww_status status = ww_memory_receive(things->device, things->socket, WRITE, WW_FOREVER,
 		cancel, &received);
 
-	ww_memory_unref(received);
 	return status;
 }
 
@@ -182,10 +181,9 @@ CASE(cancel_send_and_receive, WW_CAP_EXPORT)
 static ww_status allocate(void *context, ww_cancel *cancel)
 {
 	struct things *things = context;
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 	ww_status status = ww_pool_alloc(things->pool, BYTES, 0, WW_FOREVER, cancel, &slice);
 
-	ww_memory_unref(slice);
 	return status;
 }
 
@@ -222,14 +220,13 @@ static bool is_spared(ww_status status, uint64_t began_ns)
 }
 
 /* What need not wait does not look at the flag. */
-CASE(cancel_spares_what_need_not_wait, WW_CAP_EXPORT)
+SCENE_CASE(cancel_spares_what_need_not_wait, WW_CAP_EXPORT)
 {
-	ww_timeline *timeline = timeline_make(0, 7);
-	ww_memory *memory;
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 7);
+	OWN(memory) ww_memory *memory;
 	ww_memory *got;
-	ww_cancel *cancel;
+	OWN(cancel) ww_cancel *cancel;
 
-	scene_begin();
 	MUST_OK(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
 	memory = scene_make(BYTES, 1);
@@ -249,10 +246,6 @@ CASE(cancel_spares_what_need_not_wait, WW_CAP_EXPORT)
 		scene_has_objects(0);
 		memory = scene_make(BYTES, 1);
 	}
-	ww_memory_unref(memory);
-	ww_cancel_unref(cancel);
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
 /* --- waiting at a broker --- */
@@ -260,29 +253,26 @@ CASE(cancel_spares_what_need_not_wait, WW_CAP_EXPORT)
 static ww_status get_memory(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_memory *got;
+	OWN(memory) ww_memory *got;
 	ww_status status = ww_memory_get(scene.device, scene.broker, "x", NULL, things->timeout_ns,
 		cancel, &got, NULL);
 
-	ww_memory_unref(got);
 	return status;
 }
 
 static ww_status get_timeline(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_timeline *got;
+	OWN(timeline) ww_timeline *got;
 	ww_status status = ww_timeline_get(scene.broker, "t", things->timeout_ns, cancel, &got);
 
-	ww_timeline_unref(got);
 	return status;
 }
 
-CASE(cancel_get, WW_CAP_EXPORT)
+SCENE_CASE(cancel_get, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
 
-	scene_begin();
 	cancel_must_end(get_memory, &things);
 	cancel_must_end(get_timeline, &things);
 	scene_has_waits(0);
@@ -294,7 +284,6 @@ CASE(cancel_get, WW_CAP_EXPORT)
 	MUST_OK(get_timeline(&things, NULL));
 	ww_memory_unref(things.memory);
 	ww_timeline_unref(things.timeline);
-	scene_end();
 }
 
 static ww_status put_memory(void *context, ww_cancel *cancel)
@@ -326,11 +315,10 @@ CASE(cancel_put, WW_CAP_EXPORT)
 
 static ww_status get_barrier(void *context, ww_cancel *cancel)
 {
-	ww_barrier *barrier;
+	OWN(barrier) ww_barrier *barrier;
 	ww_status status = ww_barrier_get(scene.broker, "b", 1, WW_FOREVER, cancel, &barrier);
 
 	(void)context;
-	ww_barrier_unref(barrier);
 	return status;
 }
 
@@ -353,13 +341,12 @@ static void *meet(void *context)
 	return NULL;
 }
 
-CASE(cancel_barrier, 0)
+SCENE_CASE(cancel_barrier, 0)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
-	ww_barrier *second;
+	OWN(barrier) ww_barrier *second;
 	pthread_t thread;
 
-	scene_begin();
 	cancel_must_end(get_barrier, &things);
 	MUST_OK(ww_barrier_create(scene.broker, "b", BARRIER(.count = 2), NULL, NULL));
 	cancel_must_end(get_barrier, &things);
@@ -373,8 +360,6 @@ CASE(cancel_barrier, 0)
 	MUST_OK(wait_at_barrier(&things, NULL));
 	pthread_join(thread, NULL);
 	ww_barrier_unref(things.barrier);
-	ww_barrier_unref(second);
-	scene_end();
 }
 
 static ww_status watch_next(void *context, ww_cancel *cancel)
@@ -385,11 +370,10 @@ static ww_status watch_next(void *context, ww_cancel *cancel)
 	return ww_watch_next(things->watch, WW_FOREVER, cancel, &event);
 }
 
-CASE(cancel_watch_next, WW_CAP_EXPORT)
+SCENE_CASE(cancel_watch_next, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
 
-	scene_begin();
 	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &things.watch));
 	cancel_must_end(watch_next, &things);
 	things.memory = scene_make(BYTES, 1);
@@ -397,7 +381,6 @@ CASE(cancel_watch_next, WW_CAP_EXPORT)
 	MUST_OK(watch_next(&things, NULL));
 	ww_watch_free(things.watch);
 	ww_memory_unref(things.memory);
-	scene_end();
 }
 
 /* --- a broker that hangs --- */
@@ -437,29 +420,26 @@ static ww_status export(void *context, ww_cancel *cancel)
 static ww_status import(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_memory *got;
+	OWN(memory) ww_memory *got;
 	ww_status status = ww_memory_import(scene.device, scene.broker, &things->token, NULL,
 		cancel, &got, NULL);
 
-	ww_memory_unref(got);
 	return status;
 }
 
 static ww_status map_object(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_memory *got;
+	OWN(memory) ww_memory *got;
 	ww_status status = ww_object_map(things->object, scene.device, NULL, cancel, &got);
 
-	ww_memory_unref(got);
 	return status;
 }
 
-CASE(cancel_put_while_broker_hangs, WW_CAP_EXPORT)
+SCENE_CASE(cancel_put_while_broker_hangs, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = 0};
 
-	scene_begin();
 	things.memory = scene_make(BYTES, 1);
 	must_end_while_it_hangs(put_memory, &things);
 	scene_has_objects(0);
@@ -472,15 +452,13 @@ CASE(cancel_put_while_broker_hangs, WW_CAP_EXPORT)
 	MUST_OK(put_memory(&things, NULL));
 	MUST_OK(get_memory(&things, NULL));
 	ww_memory_unref(things.memory);
-	scene_end();
 }
 
-CASE(cancel_publish_while_broker_hangs, WW_CAP_EXPORT)
+SCENE_CASE(cancel_publish_while_broker_hangs, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct things things = {.timeout_ns = 0};
 
-	scene_begin();
 	things.memory = scene_make(BYTES, 1);
 	scene_put(things.memory, "x", 0, 0, WW_STATE_WRITING);
 	must_end_while_it_hangs(publish, &things);
@@ -488,14 +466,12 @@ CASE(cancel_publish_while_broker_hangs, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
 	MUST_EQUAL(WW_STATE_SEALED, info.state);
 	ww_memory_unref(things.memory);
-	scene_end();
 }
 
-CASE(cancel_tokens_while_broker_hangs, WW_CAP_EXPORT)
+SCENE_CASE(cancel_tokens_while_broker_hangs, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = 0};
 
-	scene_begin();
 	things.memory = scene_make(BYTES, 1);
 	must_end_while_it_hangs(export, &things); /* while it is put */
 	scene_has_objects(0);
@@ -514,7 +490,6 @@ CASE(cancel_tokens_while_broker_hangs, WW_CAP_EXPORT)
 	MUST_OK(map_object(&things, NULL));
 	ww_object_unref(things.object);
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	scene_end();
 }
 
 static ww_status put_timeline(void *context, ww_cancel *cancel)
@@ -535,18 +510,16 @@ static ww_status export_timeline(void *context, ww_cancel *cancel)
 static ww_status import_timeline(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_timeline *got;
+	OWN(timeline) ww_timeline *got;
 	ww_status status = ww_timeline_import(scene.broker, &things->token, cancel, &got);
 
-	ww_timeline_unref(got);
 	return status;
 }
 
-CASE(cancel_timeline_while_broker_hangs, 0)
+SCENE_CASE(cancel_timeline_while_broker_hangs, 0)
 {
 	struct things things = {.timeout_ns = WW_FOREVER, .timeline = timeline_make(0, 0)};
 
-	scene_begin();
 	must_end_while_it_hangs(put_timeline, &things);
 	must_end_while_it_hangs(export_timeline, &things);
 	must_end_while_it_hangs(get_timeline, &things);
@@ -557,7 +530,6 @@ CASE(cancel_timeline_while_broker_hangs, 0)
 	must_end_while_it_hangs(import_timeline, &things);
 	MUST_OK(import_timeline(&things, NULL));
 	ww_timeline_unref(things.timeline);
-	scene_end();
 }
 
 static ww_status create_barrier(void *context, ww_cancel *cancel)
@@ -566,13 +538,12 @@ static ww_status create_barrier(void *context, ww_cancel *cancel)
 	return ww_barrier_create(scene.broker, "b", BARRIER(.count = 2), cancel, NULL);
 }
 
-CASE(cancel_barrier_while_broker_hangs, 0)
+SCENE_CASE(cancel_barrier_while_broker_hangs, 0)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
-	ww_barrier *second;
+	OWN(barrier) ww_barrier *second;
 	pthread_t thread;
 
-	scene_begin();
 	must_end_while_it_hangs(create_barrier, &things);
 	scene_has_objects(0);
 	MUST_OK(create_barrier(&things, NULL));
@@ -581,8 +552,6 @@ CASE(cancel_barrier_while_broker_hangs, 0)
 	MUST_OK(ww_barrier_get(scene.broker, "b", 0, WW_FOREVER, NULL, &things.barrier));
 	pthread_join(thread, NULL);
 	ww_barrier_unref(things.barrier);
-	ww_barrier_unref(second);
-	scene_end();
 }
 
 static ww_status export_event(void *context, ww_cancel *cancel)
@@ -596,26 +565,23 @@ static ww_status export_event(void *context, ww_cancel *cancel)
 static ww_status import_event(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
-	ww_event *got;
+	OWN(event) ww_event *got;
 	ww_status status = ww_event_import(scene.device, scene.broker, &things->token, cancel,
 		&got);
 
-	ww_event_unref(got);
 	return status;
 }
 
-CASE(cancel_event_while_broker_hangs, WW_CAP_EVENT)
+SCENE_CASE(cancel_event_while_broker_hangs, WW_CAP_EVENT)
 {
 	struct things things = {.timeout_ns = 0};
 
-	scene_begin();
 	MUST_OK(ww_event_create(scene.device, NULL, &things.event));
 	must_end_while_it_hangs(export_event, &things);
 	MUST_OK(export_event(&things, NULL));
 	must_end_while_it_hangs(import_event, &things);
 	MUST_OK(import_event(&things, NULL));
 	ww_event_unref(things.event);
-	scene_end();
 }
 
 struct hasty {
@@ -638,13 +604,12 @@ static void *export_hastily(void *context)
  * Two threads put the same memory, and the first one is cancelled: what it takes back is not what
  * the other one has.
  */
-CASE(cancel_beside_another_thread, WW_CAP_EXPORT)
+SCENE_CASE(cancel_beside_another_thread, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = 0};
 	struct hasty hasty = {.id = 0};
 	pthread_t thread;
 
-	scene_begin();
 	MUST_OK(ww_cancel_create(&hasty.cancel));
 	ww_cancel_set(hasty.cancel);
 	for (int i = 0; i < 10; i++) {
@@ -664,7 +629,6 @@ CASE(cancel_beside_another_thread, WW_CAP_EXPORT)
 		scene_has_objects(0);
 	}
 	ww_cancel_unref(hasty.cancel);
-	scene_end();
 }
 
 static void restart(void)
@@ -730,11 +694,10 @@ static ww_status export_slice(void *context, ww_cancel *cancel)
 	return export(context, cancel);
 }
 
-CASE(cancel_slices_while_broker_hangs, WW_CAP_EXPORT)
+SCENE_CASE(cancel_slices_while_broker_hangs, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = 0};
 
-	scene_begin();
 	MUST_OK(ww_pool_create(scene.device,
 		WW_PARAMS(struct ww_pool_params, .bytes_max = BYTES, .chunk_bytes = BYTES),
 		&things.pool));
@@ -745,5 +708,4 @@ CASE(cancel_slices_while_broker_hangs, WW_CAP_EXPORT)
 	MUST_OK(import(&things, NULL));
 	ww_memory_unref(things.memory);
 	ww_pool_unref(things.pool);
-	scene_end();
 }

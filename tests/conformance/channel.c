@@ -27,13 +27,12 @@ static void nothing_must_come(ww_channel *channel)
 
 /* --- making and joining --- */
 
-CASE(channel_create_refuses, 0)
+SCENE_CASE(channel_create_refuses, 0)
 {
 	struct ww_array array;
 	const int64_t shape[] = {1025};
 	ww_channel *channel;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "slot_bytes",
 		ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
 			&channel));
@@ -62,7 +61,6 @@ CASE(channel_create_refuses, 0)
 			CHANNEL(.slot_bytes = SLOT_BYTES, .array = &array), NULL, &channel));
 	MUST(!channel);
 	scene_has_objects(0);
-	scene_end();
 }
 
 CASE(channel_get_refuses, CHANNELS)
@@ -246,10 +244,9 @@ CASE(channel_latest_is_newest, CHANNELS)
 
 static void begins_with(uint64_t history, uint64_t number)
 {
-	ww_channel *consumer = channel_get(history);
+	OWN(channel) ww_channel *consumer = channel_get(history);
 
 	frame_must_come(consumer, number, number);
-	ww_channel_unref(consumer);
 }
 
 CASE(channel_history_begins, CHANNELS)
@@ -404,14 +401,13 @@ CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
 }
 
 /* A frame has no strides of its own, so an array in another order, or behind an offset, is none. */
-CASE(channel_array_in_another_order, CHANNELS)
+SCENE_CASE(channel_array_in_another_order, CHANNELS)
 {
 	const int64_t shape[] = {2, 3};
 	const int64_t columns_first[] = {4, 8};
 	struct ww_array array;
 	ww_channel *producer;
 
-	scene_begin();
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, columns_first, 0));
 	for (int i = 0; i < 2; i++) {
 		MUST_REFUSE(WW_ERR_INVALID, "C order",
@@ -419,7 +415,6 @@ CASE(channel_array_in_another_order, CHANNELS)
 				CHANNEL(.slot_bytes = 100, .array = &array), NULL, &producer));
 		MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 4));
 	}
-	scene_end();
 }
 
 /* --- threads --- */

@@ -244,29 +244,23 @@ CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
 /* What waits for a stream is let go by a later call. */
 static bool has_after_call(const struct ww_broker_info *info, uint64_t objects)
 {
-	ww_timeline *timeline;
+	OWN(timeline) ww_timeline *timeline;
 
 	MUST_OK(ww_timeline_create(NULL, &timeline));
-	ww_timeline_unref(timeline);
 	return info->objects == objects;
 }
 
 /* What its stream still reads is not written meanwhile, and stays mapped. */
-CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
+SCENE_CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
 {
 	struct ww_frame got = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_stream *reads;
 	static struct gate gate;
 	uint64_t copy = 0;
-	ww_memory *to;
+	ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	ww_stream *reads = stream_make(scene.device);
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
-	reads = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
-	consumer = channel_get(0);
 	frame_send(producer, 7);
 	MUST_OK(ww_channel_receive(consumer, NULL, FOREVER, NULL, &got));
 	gate_close(&gate, reads);
@@ -282,5 +276,4 @@ CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
 	ww_stream_unref(reads);
 	ww_channel_unref(producer);
 	MUST(scene_comes_true(has_after_call, 0));
-	scene_end();
 }

@@ -415,7 +415,7 @@ CASE(channel_eventfd_of_many, CHANNELS)
 static void *receive_by_fd(void *context)
 {
 	ww_channel *consumer = context;
-	int fd = channel_fd(consumer);
+	OWN(fd) int fd = channel_fd(consumer);
 	uint64_t expected = 1;
 
 	while (expected <= MANY) {
@@ -427,7 +427,6 @@ static void *receive_by_fd(void *context)
 			MUST_OK(ww_channel_release(consumer, &frame, NULL));
 		}
 	}
-	close(fd);
 	return NULL;
 }
 

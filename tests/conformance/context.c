@@ -159,24 +159,22 @@ static void keep_primary_of(ww_device *device)
 
 CASE(context_primary_stays, NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	keep_primary_of(device);
-	ww_device_unref(device);
 }
 
 CASE(context_other_stays, NEEDS_OTHER_GPU)
 {
-	ww_device *other = subject_open_other();
+	OWN(device) ww_device *other = subject_open_other();
 
 	keep_primary_of(other);
-	ww_device_unref(other);
 }
 
 CASE(context_own_stays, NEEDS_CUDA)
 {
 	const struct driver *driver = driver_get();
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_CUcontext context;
 
 	MUST_EQUAL(0, driver->cuCtxCreate(&context, WW_CU_CTX_SCHED_AUTO, ordinal_of(device)));
@@ -184,7 +182,6 @@ CASE(context_own_stays, NEEDS_CUDA)
 	keep_all(context);
 	MUST_EQUAL(0, driver->cuCtxDestroy(context));
 	MUST_EQUAL(0, driver->cuCtxSetCurrent(NULL));
-	ww_device_unref(device);
 }
 
 /* A call that fails leaves it alone too. */
@@ -193,12 +190,12 @@ CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 	struct ww_memory_params params = {.struct_size = sizeof(params),
 		.bytes = UINT64_C(1) << 46};
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none;
 	ww_device *missing;
-	int fd;
+	OWN(fd) int fd;
 
 	MUST_EQUAL(0, driver_get()->cuCtxSetCurrent(NULL));
 	KEEPS(NULL, MUST(ww_memory_create(device, &params, &none) < 0));
@@ -209,10 +206,6 @@ CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 			     WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
 			     &none) < 0));
 	KEEPS(NULL, MUST(ww_stream_copy(stream, ww_memory_pointer(memory), &fd, 4 * MIB) < 0));
-	close(fd);
-	ww_memory_unref(memory);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /*
@@ -233,7 +226,7 @@ CASE(context_open_makes_none, NEEDS_CUDA)
 {
 	const struct fake *fake = fake_get();
 	struct fakecuda_live live;
-	ww_device *device;
+	OWN(device) ww_device *device;
 	uint64_t contexts;
 	uint64_t before;
 
@@ -249,5 +242,4 @@ CASE(context_open_makes_none, NEEDS_CUDA)
 	MUST_EQUAL(contexts, live.contexts);
 	MUST(device_free_bytes(device) <= device_info(device).bytes_total);
 	MUST(count_uses(fake) > before);
-	ww_device_unref(device);
 }

@@ -44,9 +44,9 @@ static void tear_down(struct bench *bench)
 /* CPU -> device -> device -> CPU -> CPU, `bytes` long, at these offsets. */
 static void go_round(struct bench *bench, uint64_t bytes, uint64_t offset_a, uint64_t offset_b)
 {
-	uint8_t *sent = malloc(bytes + 2);
-	uint8_t *got = malloc(bytes + 2);
-	uint8_t *moved = malloc(bytes + 2);
+	OWN(heap) uint8_t *sent = malloc(bytes + 2);
+	OWN(heap) uint8_t *got = malloc(bytes + 2);
+	OWN(heap) uint8_t *moved = malloc(bytes + 2);
 
 	MUST(sent && got && moved);
 	pattern_make(sent, bytes, (uint32_t)bytes);
@@ -65,19 +65,15 @@ static void go_round(struct bench *bench, uint64_t bytes, uint64_t offset_a, uin
 	MUST(moved[0] == 0xcc && moved[bytes + 1] == 0xcc);
 	memory_get(bench->a, offset_a + bytes, got, 1);
 	MUST_EQUAL(0xdd, got[0]);
-	free(sent);
-	free(got);
-	free(moved);
 }
 
 static void go_round_all(uint32_t kind)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, kind);
 	for (size_t i = 0; i < CHECK_COUNT(sizes); i++)
 		go_round(&bench, sizes[i], 0, 0);
-	tear_down(&bench);
 }
 
 CASE(copy_all_directions, 0)
@@ -92,21 +88,20 @@ CASE(copy_host_kind, WW_CAP_HOST_MEMORY)
 
 CASE(copy_odd_offsets, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	go_round(&bench, 4097, 1, 3);
 	go_round(&bench, 65535, 7, 2);
-	tear_down(&bench);
 }
 
 CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_memory *vmm = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *host = memory_make(device, WW_MEMORY_HOST, 2 * MIB);
-	ww_memory *back = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(memory) ww_memory *vmm = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *host = memory_make(device, WW_MEMORY_HOST, 2 * MIB);
+	OWN(memory) ww_memory *back = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	pattern_make(ww_memory_host_pointer(host), 2 * MIB, 5);
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(vmm), ww_memory_pointer(host), 2 * MIB));
@@ -116,22 +111,17 @@ CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(vmm, 5);
 	pattern_verify(host, 5);
-	ww_memory_unref(vmm);
-	ww_memory_unref(host);
-	ww_memory_unref(back);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* Memory of another device, made reachable by importing it for this one. */
 CASE(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
-	ww_stream *stream = stream_make(device);
-	ww_memory *here = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *there = memory_make(other, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reached = memory_reimport(there, device, WW_ACCESS_WRITE);
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(memory) ww_memory *here = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *there = memory_make(other, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reached = memory_reimport(there, device, WW_ACCESS_WRITE);
 
 	pattern_write(here, 9);
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(reached), ww_memory_pointer(here),
@@ -143,18 +133,12 @@ CASE(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER)
 		2 * MIB));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(here, 10);
-	ww_memory_unref(reached);
-	ww_memory_unref(there);
-	ww_memory_unref(here);
-	ww_stream_unref(stream);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 CASE(copy_nothing, 0)
 {
-	struct bench bench;
 	uint8_t byte = 0x11;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	pattern_write(bench.a, 2);
@@ -166,14 +150,13 @@ CASE(copy_nothing, 0)
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	MUST_EQUAL(0x11, byte);
 	pattern_verify(bench.a, 2);
-	tear_down(&bench);
 }
 
 /* The end of a span lies behind the end of its memory. */
 CASE(copy_refuses_leaving, 0)
 {
-	struct bench bench;
-	uint8_t *buffer = malloc(4 * MIB);
+	OWN(heap) uint8_t *buffer = malloc(4 * MIB);
+	ENDED_BY(tear_down) struct bench bench;
 
 	MUST(buffer);
 	set_up(&bench, WW_MEMORY_VMM);
@@ -189,15 +172,13 @@ CASE(copy_refuses_leaving, 0)
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 3);
 	memory_must_be(bench.b, 0);
-	tear_down(&bench);
-	free(buffer);
 }
 
 /* Its beginning lies before the memory. */
 CASE(copy_refuses_entering, 0)
 {
-	struct bench bench;
 	uint8_t buffer[16] = {0};
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	pattern_write(bench.a, 3);
@@ -210,20 +191,18 @@ CASE(copy_refuses_entering, 0)
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 3);
 	pattern_verify(bench.b, 3);
-	tear_down(&bench);
 }
 
 CASE(copy_refuses_overflow, 0)
 {
-	struct bench bench;
 	uint8_t byte = 0;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_copy(bench.stream, bench.to, &byte, UINT64_MAX));
 	MUST_REFUSE(WW_ERR_OVERFLOW, "",
 		ww_stream_copy(bench.stream, &byte, bench.from, UINT64_MAX));
 	memory_must_be(bench.a, 0);
-	tear_down(&bench);
 }
 
 /* Every way of writing into `reader`, which is the same bytes as `bench.a`. */
@@ -245,16 +224,14 @@ static void must_refuse_writes(struct bench *bench, ww_memory *reader)
 
 static void refuse_read_only(uint32_t kind)
 {
-	struct bench bench;
-	ww_memory *reader;
+	ENDED_BY(tear_down) struct bench bench;
+	OWN(memory) ww_memory *reader;
 
 	set_up(&bench, kind);
 	pattern_write(bench.a, 4);
 	reader = memory_reimport(bench.a, bench.device, WW_ACCESS_READ);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(reader).access);
 	must_refuse_writes(&bench, reader);
-	ww_memory_unref(reader);
-	tear_down(&bench);
 }
 
 CASE(copy_refuses_read_only, WW_CAP_EXPORT)
@@ -269,8 +246,8 @@ CASE(copy_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 
 CASE(copy_from_read_only, WW_CAP_EXPORT)
 {
-	struct bench bench;
-	ww_memory *reader;
+	ENDED_BY(tear_down) struct bench bench;
+	OWN(memory) ww_memory *reader;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	pattern_write(bench.a, 6);
@@ -278,17 +255,15 @@ CASE(copy_from_read_only, WW_CAP_EXPORT)
 	MUST_OK(ww_stream_copy(bench.stream, bench.from, ww_memory_pointer(reader), bench.bytes));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.b, 6);
-	ww_memory_unref(reader);
-	tear_down(&bench);
 }
 
 /* On host, a copy keeps the library's memory it still needs. */
 CASE(copy_keeps_memory_on_host, NEEDS_HOST_BACKEND)
 {
 	static struct gate gate;
-	struct bench bench;
-	uint8_t *expected = malloc(2 * MIB);
-	uint8_t *got = malloc(2 * MIB);
+	OWN(heap) uint8_t *expected = malloc(2 * MIB);
+	OWN(heap) uint8_t *got = malloc(2 * MIB);
+	ENDED_BY(tear_down) struct bench bench;
 
 	MUST(expected && got);
 	set_up(&bench, WW_MEMORY_VMM);
@@ -302,17 +277,14 @@ CASE(copy_keeps_memory_on_host, NEEDS_HOST_BACKEND)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	MUST_MATCH(expected, got, 2 * MIB);
-	tear_down(&bench);
-	free(expected);
-	free(got);
 }
 
 /* A stream of the CPU cannot reach the memory of a GPU. */
 CASE(copy_host_stream_refuses_gpu_memory, NEEDS_CUDA)
 {
-	struct bench bench;
-	ww_device *host;
-	ww_stream *stream;
+	ENDED_BY(tear_down) struct bench bench;
+	OWN(device) ww_device *host;
+	OWN(stream) ww_stream *stream;
 	uint8_t buffer[64] = {0};
 
 	set_up(&bench, WW_MEMORY_VMM);
@@ -323,15 +295,12 @@ CASE(copy_host_stream_refuses_gpu_memory, NEEDS_CUDA)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(stream, bench.to, 1, 1, 64));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
-	ww_stream_unref(stream);
-	ww_device_unref(host);
-	tear_down(&bench);
 }
 
 CASE(copy_misuse, NEEDS_MISUSE_STATUS)
 {
-	struct bench bench;
 	uint8_t byte = 0;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(NULL, bench.to, &byte, 1));
@@ -339,7 +308,6 @@ CASE(copy_misuse, NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(bench.stream, bench.to, NULL, 1));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(NULL, bench.to, 0, 1, 1));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(bench.stream, NULL, 0, 1, 1));
-	tear_down(&bench);
 }
 
 /* Fills `count` values behind `offset` and checks every byte around. */
@@ -347,8 +315,8 @@ static void fill_and_check(struct bench *bench, uint64_t offset, uint32_t value,
 	uint32_t value_bytes, uint64_t count)
 {
 	uint64_t bytes = count * value_bytes;
-	uint8_t *expected = malloc(bench->bytes);
-	uint8_t *got = malloc(bench->bytes);
+	OWN(heap) uint8_t *expected = malloc(bench->bytes);
+	OWN(heap) uint8_t *got = malloc(bench->bytes);
 
 	MUST(expected && got);
 	memset(expected, 0xa5, bench->bytes);
@@ -359,13 +327,11 @@ static void fill_and_check(struct bench *bench, uint64_t offset, uint32_t value,
 	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	memory_get(bench->a, 0, got, bench->bytes);
 	MUST_MATCH(expected, got, bench->bytes);
-	free(expected);
-	free(got);
 }
 
 CASE(fill_values, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	/* The value's low bytes count, whatever stands above them. */
@@ -374,34 +340,31 @@ CASE(fill_values, 0)
 	fill_and_check(&bench, 4, 0x12345678, 4, 100);
 	fill_and_check(&bench, 8, UINT32_MAX, 4, 1);
 	fill_and_check(&bench, 8, 0, 4, 1);
-	tear_down(&bench);
 }
 
 CASE(fill_counts, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	fill_and_check(&bench, 1, 0x81, 1, 1);
 	fill_and_check(&bench, 3, 0x82, 1, 2 * MIB + 1);
 	fill_and_check(&bench, 6, 0x8384, 2, 12345);
 	fill_and_check(&bench, 0, 0x85868788, 4, bench.bytes / 4);
-	tear_down(&bench);
 }
 
 CASE(fill_host_kind, WW_CAP_HOST_MEMORY)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_HOST);
 	fill_and_check(&bench, 4, 0x01020304, 4, 1000);
 	fill_and_check(&bench, bench.bytes - 1, 0x99, 1, 1);
-	tear_down(&bench);
 }
 
 CASE(fill_refuses_misaligned, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_INVALID, "align", ww_stream_fill(bench.stream, bench.to + 1, 9, 2, 1));
@@ -410,13 +373,12 @@ CASE(fill_refuses_misaligned, 0)
 			ww_stream_fill(bench.stream, bench.to + offset, 9, 4, 1));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
-	tear_down(&bench);
 }
 
 CASE(fill_refuses_value_bytes, 0)
 {
 	static const uint32_t wrong[] = {0, 3, 5, 8, 16, UINT32_MAX};
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++)
@@ -424,12 +386,11 @@ CASE(fill_refuses_value_bytes, 0)
 			ww_stream_fill(bench.stream, bench.to, 9, wrong[i], 1));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
-	tear_down(&bench);
 }
 
 CASE(fill_refuses_leaving, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_INVALID, "",
@@ -439,12 +400,11 @@ CASE(fill_refuses_leaving, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(bench.stream, bench.to - 4, 9, 4, 2));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
-	tear_down(&bench);
 }
 
 CASE(fill_refuses_overflow, 0)
 {
-	struct bench bench;
+	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_OVERFLOW, "",
@@ -452,13 +412,12 @@ CASE(fill_refuses_overflow, 0)
 	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_fill(bench.stream, bench.to, 9, 2, UINT64_MAX));
 	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_fill(bench.stream, bench.to, 9, 1, UINT64_MAX));
 	memory_must_be(bench.a, 0);
-	tear_down(&bench);
 }
 
 static void refuse_fill_read_only(uint32_t kind)
 {
-	struct bench bench;
-	ww_memory *reader;
+	ENDED_BY(tear_down) struct bench bench;
+	OWN(memory) ww_memory *reader;
 
 	set_up(&bench, kind);
 	pattern_write(bench.a, 7);
@@ -473,8 +432,6 @@ static void refuse_fill_read_only(uint32_t kind)
 	MUST_OK(ww_stream_fill(bench.stream, bench.to, 0x31, 1, bench.bytes));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(reader, 0x31);
-	ww_memory_unref(reader);
-	tear_down(&bench);
 }
 
 CASE(fill_refuses_read_only, WW_CAP_EXPORT)

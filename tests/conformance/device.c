@@ -21,12 +21,11 @@ CASE(device_count, 0)
 
 CASE(device_count_cuda, NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint32_t count = 0;
 
 	MUST_OK(ww_device_count(WW_BACKEND_CUDA, &count));
 	MUST(count > device_info(device).index);
-	ww_device_unref(device);
 }
 
 CASE(device_count_refuses_unknown, 0)
@@ -39,20 +38,18 @@ CASE(device_count_refuses_unknown, 0)
 
 static void must_open_same(ww_device *device, const char *name)
 {
-	ww_device *again = NULL;
+	OWN(device) ww_device *again = NULL;
 
 	MUST_OK(ww_device_open(name, &again));
 	if (again != device)
 		FAIL("\"%s\" opened another device", name);
-	ww_device_unref(again);
 }
 
 CASE(device_open_by_selector, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	must_open_same(device, device_info(device).selector);
-	ww_device_unref(device);
 }
 
 CASE(device_open_by_index, NEEDS_CUDA)
@@ -120,7 +117,7 @@ CASE(device_open_by_uuid, NEEDS_CUDA)
 /* A process opens the device of each slice that it receives. */
 CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	const struct ww_device_info info = device_info(device);
 	char name[64];
 	uint64_t before;
@@ -135,7 +132,6 @@ CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
 	ww_device_unref(device);
 	device = subject_open();
 	MUST(fake_get()->call_count("*") > before);
-	ww_device_unref(device);
 }
 
 /* Whether there is a GPU on which processes can share memory by descriptor. */
@@ -162,14 +158,13 @@ static bool have_usable_gpu(void)
 CASE(device_open_default, 0)
 {
 	struct ww_device_info info;
-	ww_device *device = NULL;
+	OWN(device) ww_device *device = NULL;
 
 	MUST_OK(ww_device_open(NULL, &device));
 	info = device_info(device);
 	MUST_EQUAL(have_usable_gpu() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);
 	MUST(info.capabilities & WW_CAP_EXPORT);
 	must_open_same(device, info.selector);
-	ww_device_unref(device);
 }
 
 CASE(device_open_refuses_no_name, 0)
@@ -202,7 +197,7 @@ CASE(device_open_refuses_no_name, 0)
 		"\xff\xfe",
 	};
 	ww_device *device = (ww_device *)&names;
-	char *longest = malloc(100001);
+	OWN(heap) char *longest = malloc(100001);
 
 	for (size_t i = 0; i < CHECK_COUNT(names); i++) {
 		ww_status status = ww_device_open(names[i], &device);
@@ -216,7 +211,6 @@ CASE(device_open_refuses_no_name, 0)
 	memset(longest, 'x', 100000);
 	longest[100000] = '\0';
 	MUST_REFUSE(WW_ERR_INVALID, "xxx", ww_device_open(longest, &device));
-	free(longest);
 }
 
 CASE(device_open_refuses_missing, NEEDS_CUDA)
@@ -237,7 +231,7 @@ CASE(device_open_refuses_missing, NEEDS_CUDA)
 
 CASE(device_open_twice_is_one, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	must_open_same(device, subject_name());
 	/* The count went back: the device is still there. */
@@ -245,7 +239,6 @@ CASE(device_open_twice_is_one, 0)
 	ww_device_unref(device);
 	device = subject_open();
 	MUST(device_info(device).backend > 0);
-	ww_device_unref(device);
 }
 
 struct opener {
@@ -307,7 +300,7 @@ static bool is_text(const char *text, size_t room)
 CASE(device_info_fields, 0)
 {
 	static const uint8_t no_uuid[WW_DEVICE_UUID_BYTES];
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
@@ -336,7 +329,6 @@ CASE(device_info_fields, 0)
 		MUST(!(info.capabilities & WW_CAP_CPU_ACCESS));
 		MUST(strstr(info.driver, "CUDA "));
 	}
-	ww_device_unref(device);
 }
 
 CASE(device_info_is_versioned, 0)
@@ -361,8 +353,8 @@ CASE(device_info_is_versioned, 0)
 
 CASE(device_other_differs, NEEDS_OTHER_GPU)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
 	struct ww_device_info a = device_info(device);
 	struct ww_device_info b = device_info(other);
 
@@ -370,18 +362,15 @@ CASE(device_other_differs, NEEDS_OTHER_GPU)
 	MUST(a.index != b.index);
 	MUST(memcmp(a.uuid, b.uuid, sizeof(a.uuid)));
 	MUST(strcmp(a.selector, b.selector));
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 CASE(device_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_open("host", NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_count(WW_BACKEND_HOST, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_info_get(NULL, &info));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_info_get(device, NULL));
-	ww_device_unref(device);
 }

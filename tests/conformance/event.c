@@ -92,17 +92,16 @@ static void must_be_pending(ww_event *event)
 
 CASE(event_never_recorded_is_ready, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 
 	must_be_ready(stage.event);
 	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
 	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
-	stage_drop(&stage);
 }
 
 CASE(event_stands_for_work_before, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 
 	stage_block(&stage);
 	must_be_ready(stage.event);
@@ -114,14 +113,13 @@ CASE(event_stands_for_work_before, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	stage_block(&stage); /* what comes after the recording is nothing to it */
 	must_be_ready(stage.event);
 	stage_go(&stage);
-	stage_drop(&stage);
 }
 
 /* Without the wait the second stream would copy before the first one fills. */
 CASE(event_orders_streams, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
-	ww_memory *memory = memory_make(stage.device, WW_MEMORY_VMM, 2 * MIB);
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
+	OWN(memory) ww_memory *memory = memory_make(stage.device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t *bytes = memory_info(memory).pointer;
 	uint8_t seen[64];
 
@@ -136,14 +134,12 @@ CASE(event_orders_streams, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	memory_get(memory, MIB, seen, sizeof(seen));
 	for (size_t i = 0; i < sizeof(seen); i++)
 		MUST_EQUAL(7, seen[i]);
-	ww_memory_unref(memory);
-	stage_drop(&stage);
 }
 
 /* A wait means the last recording before it, not one that comes later. */
 CASE(event_wait_means_last_recording, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
 	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
@@ -153,12 +149,11 @@ CASE(event_wait_means_last_recording, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	must_be_pending(stage.event);
 	stage_go(&stage);
 	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER, NULL));
-	stage_drop(&stage);
 }
 
 CASE(event_recorded_by_streams_in_turn, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 
 	for (int i = 0; i < 100; i++) {
 		MUST_OK(ww_event_record(stage.event, stage.streams[i % 2]));
@@ -166,13 +161,12 @@ CASE(event_recorded_by_streams_in_turn, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	}
 	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER, NULL));
 	must_be_ready(stage.event);
-	stage_drop(&stage);
 }
 
 static void *record_and_wait(void *context)
 {
 	struct stage *stage = context;
-	ww_stream *stream = stream_make(stage->device);
+	OWN(stream) ww_stream *stream = stream_make(stage->device);
 
 	for (int i = 0; i < 50; i++) {
 		MUST_OK(ww_event_record(stage->event, stream));
@@ -180,13 +174,12 @@ static void *record_and_wait(void *context)
 		MUST_STATUS(WW_OK, ww_event_synchronize(stage->event, WW_FOREVER, NULL));
 	}
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
 	return NULL;
 }
 
 CASE(event_recorded_by_threads, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 	pthread_t threads[4];
 
 	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
@@ -194,13 +187,12 @@ CASE(event_recorded_by_threads, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
 		pthread_join(threads[i], NULL);
 	must_be_ready(stage.event);
-	stage_drop(&stage);
 }
 
 /* Work that waits for an event still waits when it is let go of. */
 CASE(event_unref_leaves_waits, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 
 	stage_block(&stage);
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
@@ -209,7 +201,6 @@ CASE(event_unref_leaves_waits, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stage.streams[1]));
 	stage_go(&stage);
 	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
-	stage_drop(&stage);
 }
 
 /* --- coming and going --- */
@@ -233,19 +224,17 @@ CASE(event_keeps_device, WW_CAP_EVENT)
 
 CASE(event_blocking_sync, WW_CAP_EVENT)
 {
-	struct stage stage = stage_make();
-	ww_event *event;
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
+	OWN(event) ww_event *event;
 
 	MUST_OK(ww_event_create(stage.device, CREATE(.flags = WW_EVENT_BLOCKING_SYNC), &event));
 	MUST_OK(ww_event_record(event, stage.streams[0]));
 	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
-	ww_event_unref(event);
-	stage_drop(&stage);
 }
 
 CASE(event_create_refuses, WW_CAP_EVENT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_event *event = (ww_event *)&device;
 
 	MUST_REFUSE(WW_ERR_INVALID, "cuEventElapsedTime",
@@ -255,13 +244,12 @@ CASE(event_create_refuses, WW_CAP_EVENT)
 	MUST_REFUSE(WW_ERR_INVALID, "0x9", ww_event_create(device, CREATE(.reserved = 9), &event));
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_event_create(device, &(struct ww_event_params){0}, &event));
-	ww_device_unref(device);
 }
 
 CASE(event_create_unsupported, NEEDS_CUDA)
 {
 	struct ww_event_handle handle = {{0}};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_event *event = (ww_event *)&device;
 
 	if (device_info(device).capabilities & WW_CAP_EVENT)
@@ -269,13 +257,12 @@ CASE(event_create_unsupported, NEEDS_CUDA)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_create(device, NULL, &event));
 	MUST(!event);
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_handle_open(device, &handle, &event));
-	ww_device_unref(device);
 }
 
 CASE(event_limit, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	static ww_event *events[EVENTS_MOST];
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_event *another = (ww_event *)&device;
 
 	for (size_t i = 0; i < EVENTS_MOST; i++)
@@ -286,7 +273,6 @@ CASE(event_limit, WW_CAP_EVENT | NEEDS_CUDA)
 	events[0] = event_make(device);
 	for (size_t i = 0; i < EVENTS_MOST; i++)
 		ww_event_unref(events[i]);
-	ww_device_unref(device);
 }
 
 /* --- streams of others --- */
@@ -300,8 +286,8 @@ static void refuse_stream(ww_event *event, ww_stream *stream)
 
 CASE(event_refuses_streams_of_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
-	ww_device *host;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *host;
 	ww_event *events[2];
 	ww_stream *streams[2];
 
@@ -316,34 +302,27 @@ CASE(event_refuses_streams_of_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 		ww_event_unref(events[i]);
 		ww_stream_unref(streams[i]);
 	}
-	ww_device_unref(host);
-	ww_device_unref(device);
 }
 
 CASE(event_refuses_streams_of_other_gpu, WW_CAP_EVENT | NEEDS_OTHER_GPU)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
-	ww_event *event = event_make(device);
-	ww_stream *stream = stream_make(other);
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
+	OWN(event) ww_event *event = event_make(device);
+	OWN(stream) ww_stream *stream = stream_make(other);
 
 	refuse_stream(event, stream);
-	ww_event_unref(event);
-	ww_stream_unref(stream);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 /* What a stream did after poison let it go is announced to nobody. */
-CASE(event_refuses_lost_stream, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(event_refuses_lost_stream, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	struct signaller signaller;
 	struct ww_token token;
-	ww_timeline *timeline;
-	ww_stream *stream;
-	ww_event *event;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(stream) ww_stream *stream;
+	OWN(event) ww_event *event;
 
-	scene_begin();
 	signaller_begin(&signaller);
 	token = signaller_token(&signaller, 0);
 	MUST_OK(ww_timeline_import(scene.broker, &token, NULL, &timeline));
@@ -355,33 +334,26 @@ CASE(event_refuses_lost_stream, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | WW_CAP_HOST
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_record(event, stream));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(event, stream));
-	ww_stream_unref(stream);
-	ww_event_unref(event);
-	ww_timeline_unref(timeline);
-	signaller_end(&signaller);
-	scene_end();
 }
 
 /* --- handles --- */
 
 CASE(event_has_no_handle_on_host, NEEDS_HOST_BACKEND)
 {
-	ww_device *device = subject_open();
-	ww_event *event = event_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(event) ww_event *event = event_make(device);
 	ww_event *opened = event;
 	struct ww_event_handle handle = {{0}};
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_handle_get(event, &handle));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_handle_open(device, &handle, &opened));
 	MUST(!opened);
-	ww_event_unref(event);
-	ww_device_unref(device);
 }
 
 CASE(event_handle_of_this_process, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
-	ww_event *event = event_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(event) ww_event *event = event_make(device);
 	ww_event *opened = event;
 	struct ww_event_handle handle;
 
@@ -390,20 +362,16 @@ CASE(event_handle_of_this_process, WW_CAP_EVENT | NEEDS_CUDA)
 	MUST(!opened);
 	memset(&handle, 5, sizeof(handle));
 	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", ww_event_handle_open(device, &handle, &opened));
-	ww_event_unref(event);
-	ww_device_unref(device);
 }
 
 /* --- by token --- */
 
-CASE(event_import_here_is_the_event, WW_CAP_EVENT)
+SCENE_CASE(event_import_here_is_the_event, WW_CAP_EVENT)
 {
 	ww_event *imported;
-	ww_event *event;
 	struct ww_token token;
+	ww_event *event = event_make(scene.device);
 
-	scene_begin();
-	event = event_make(scene.device);
 	MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_EQUAL(1, scene_info().objects);
@@ -421,47 +389,38 @@ CASE(event_import_here_is_the_event, WW_CAP_EVENT)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_event_import(scene.device, scene.broker, &token, NULL, &imported));
 	MUST(!imported);
-	scene_end();
 }
 
 /* What has yet to be reached is spoken for by the broker until then. */
-CASE(event_unref_while_pending, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
+SCENE_CASE(event_unref_while_pending, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 	struct ww_token token;
 
-	scene_begin();
 	stage_block(&stage);
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
 	MUST_OK(ww_event_export(stage.event, scene.broker, NULL, NULL, &token));
 	stage.event = ww_event_unref(stage.event);
 	stage_go(&stage);
 	MUST_OK(ww_stream_synchronize(stage.streams[0], WW_FOREVER, NULL));
-	stage_drop(&stage);
-	scene_end();
 }
 
-CASE(event_export_refuses, WW_CAP_EVENT)
+SCENE_CASE(event_export_refuses, WW_CAP_EVENT)
 {
-	ww_event *event;
 	struct ww_token token;
+	OWN(event) ww_event *event = event_make(scene.device);
 
-	scene_begin();
-	event = event_make(scene.device);
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_event_export(event, scene.broker, &(struct ww_token_params){0}, NULL, &token));
-	ww_event_unref(event);
-	scene_end();
 }
 
-CASE(event_import_refuses_other_kinds, WW_CAP_EVENT)
+SCENE_CASE(event_import_refuses_other_kinds, WW_CAP_EVENT)
 {
-	ww_event *event = NULL;
+	OWN(event) ww_event *event = NULL;
 	ww_timeline *timeline;
 	ww_memory *memory = NULL;
 	struct ww_token token = {.bytes = "this is no token"};
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_PROTOCOL, "no token",
 		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	MUST_OK(ww_timeline_create(NULL, &timeline));
@@ -475,17 +434,14 @@ CASE(event_import_refuses_other_kinds, WW_CAP_EVENT)
 		ww_timeline_import(scene.broker, &token, NULL, &timeline));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no memory",
 		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, NULL));
-	ww_event_unref(event);
-	scene_end();
 }
 
-CASE(event_import_refuses_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
+SCENE_CASE(event_import_refuses_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *devices[2];
 	ww_event *imported = NULL;
 	struct ww_token token;
 
-	scene_begin();
 	devices[0] = scene.device;
 	MUST_OK(ww_device_open("host", &devices[1]));
 	for (int i = 0; i < 2; i++) {
@@ -498,7 +454,6 @@ CASE(event_import_refuses_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 		ww_event_unref(event);
 	}
 	ww_device_unref(devices[1]);
-	scene_end();
 }
 
 /* --- what others put --- */
@@ -578,13 +533,12 @@ static ww_status import_ref(const struct ww_wire_event_ref *ref, const struct pa
 	return import_put(&put, page);
 }
 
-CASE(event_import_refuses_descriptions, WW_CAP_EVENT)
+SCENE_CASE(event_import_refuses_descriptions, WW_CAP_EVENT)
 {
 	struct ww_wire_event_ref ref;
 	struct ww_wire_put put;
-	struct page page;
+	ENDED_BY(page_close) struct page page;
 
-	scene_begin();
 	page_make(&page);
 	ref = a_ref(&page);
 	put = a_put(&ref);
@@ -594,19 +548,16 @@ CASE(event_import_refuses_descriptions, WW_CAP_EVENT)
 	MUST_REFUSE(WW_ERR_VERSION, "version 9", import_put(&put, NULL));
 	put.description_bytes = 64;
 	MUST_REFUSE(WW_ERR_PROTOCOL, "no event", import_put(&put, NULL));
-	page_close(&page);
-	scene_end();
 }
 
 /* What an untrusted process's event of the host device says, and what its page is. */
-CASE(event_import_refuses_pages, NEEDS_HOST_BACKEND)
+SCENE_CASE(event_import_refuses_pages, NEEDS_HOST_BACKEND)
 {
 	struct ww_wire_event_ref ref;
 	struct ww_wire_event_ref bad;
 	struct ww_wire_timeline_ref inside;
-	struct page page;
+	ENDED_BY(page_close) struct page page;
 
-	scene_begin();
 	page_make(&page);
 	ref = a_ref(&page);
 	MUST_OK(import_ref(&ref, &page));
@@ -622,31 +573,26 @@ CASE(event_import_refuses_pages, NEEDS_HOST_BACKEND)
 	page_cell(&page, 0)->submitted = UINT64_MAX;
 	page_cell(&page, 0)->completed = WW_TIMELINE_MAX;
 	MUST_OK(import_ref(&ref, &page));
-	page_close(&page);
-	scene_end();
 }
 
 /* CUDA takes an event of a process with the same pid for one of this process. */
-CASE(event_import_refuses_equal_pid, WW_CAP_EVENT | NEEDS_CUDA)
+SCENE_CASE(event_import_refuses_equal_pid, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	struct page page;
 	struct ww_wire_event_ref ref;
+	ENDED_BY(page_close) struct page page;
 
-	scene_begin();
 	page_make(&page);
 	ref = a_ref(&page);
 	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", import_ref(&ref, NULL));
 	ref.pid = (uint32_t)getpid();
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "same pid", import_ref(&ref, NULL));
-	page_close(&page);
-	scene_end();
 }
 
 /* --- misuse --- */
 
 CASE(event_misuse, WW_CAP_EVENT | NEEDS_MISUSE_STATUS)
 {
-	struct stage stage = stage_make();
+	ENDED_BY(stage_drop) struct stage stage = stage_make();
 	struct ww_event_handle handle;
 	struct ww_token token = {.bytes = {0}};
 	ww_event *event;
@@ -670,5 +616,4 @@ CASE(event_misuse, WW_CAP_EVENT | NEEDS_MISUSE_STATUS)
 		ww_event_import(stage.device, NULL, NULL, NULL, &event));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
 		ww_event_import(stage.device, NULL, &token, NULL, NULL));
-	stage_drop(&stage);
 }

@@ -15,12 +15,11 @@
 static void must_find_byte(ww_memory *memory, uint8_t *start, uint64_t offset)
 {
 	uint64_t found_at = UINT64_MAX;
-	ww_memory *found = NULL;
+	OWN(memory) ww_memory *found = NULL;
 
 	MUST_OK(ww_memory_find(start + offset, &found, &found_at));
 	MUST(found == memory);
 	MUST_EQUAL(offset, found_at);
-	ww_memory_unref(found);
 }
 
 static void must_find_at(ww_memory *memory, uint8_t *start)
@@ -58,7 +57,7 @@ static uint8_t *end_of(ww_memory *memory)
 
 static void find_created(uint32_t kind)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memories[3];
 
 	for (size_t i = 0; i < CHECK_COUNT(memories); i++)
@@ -71,7 +70,6 @@ static void find_created(uint32_t kind)
 		ww_memory_unref(memories[i]);
 		must_not_find(pointer);
 	}
-	ww_device_unref(device);
 }
 
 CASE(find_created_memory, 0)
@@ -87,21 +85,19 @@ CASE(find_created_memory_host_kind, WW_CAP_HOST_MEMORY)
 /* Two mappings of the same bytes are two memories. */
 CASE(find_imported_memory, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 
 	must_find(memory);
 	must_find(reader);
 	ww_memory_unref(memory);
 	must_find(reader);
-	ww_memory_unref(reader);
-	ww_device_unref(device);
 }
 
 CASE(find_holds_what_it_found, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t *pointer = ww_memory_pointer(memory);
 	ww_memory *found;
@@ -113,14 +109,13 @@ CASE(find_holds_what_it_found, 0)
 	must_find(found);
 	ww_memory_unref(found);
 	must_not_find(pointer);
-	ww_device_unref(device);
 }
 
 CASE(find_no_other_addresses, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	void *block = malloc(4 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(heap) void *block = malloc(4 * MIB);
 
 	must_not_find(block);
 	must_not_find(&block);
@@ -128,9 +123,6 @@ CASE(find_no_other_addresses, 0)
 	must_not_find((void *)UINTPTR_MAX);
 	must_not_find(end_of(memory));
 	must_find(memory);
-	free(block);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(find_misuse, NEEDS_MISUSE_STATUS)
@@ -147,7 +139,7 @@ CASE(find_misuse, NEEDS_MISUSE_STATUS)
 /* The smallest part that has the byte; where there is none, the whole. */
 CASE(find_parts_of_memory, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t *pointer = ww_memory_pointer(memory);
 	ww_memory *large;
@@ -168,7 +160,6 @@ CASE(find_parts_of_memory, 0)
 	must_find(memory);
 	ww_memory_unref(memory);
 	must_not_find(pointer);
-	ww_device_unref(device);
 }
 
 /* Of an allocation of others only what was wrapped is a memory. */
@@ -198,7 +189,7 @@ CASE(find_wrapped_memory, WW_CAP_FOREIGN)
 CASE(find_no_freed_memory, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	OWN(device) ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
 	ww_memory *memory = foreign_wrap(device, &allocation, 0, 0);
 	void *pointer = ww_memory_pointer(memory);
 
@@ -207,7 +198,6 @@ CASE(find_no_freed_memory, WW_CAP_FOREIGN)
 	must_not_find(pointer);
 	ww_memory_unref(memory);
 	allocation_leave();
-	ww_device_unref(device);
 }
 
 /* --- pools --- */
@@ -219,7 +209,7 @@ static void find_slices_of(uint32_t kind)
 		.kind = kind,
 		.chunk_bytes = 2 * MIB,
 	};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[40];
 	ww_pool *pools[2];
 	uint8_t *freed;
@@ -243,7 +233,6 @@ static void find_slices_of(uint32_t kind)
 	for (size_t i = 0; i < CHECK_COUNT(pools); i++)
 		ww_pool_unref(pools[i]);
 	must_not_find(freed);
-	ww_device_unref(device);
 }
 
 CASE(find_slices, WW_CAP_EXPORT)
@@ -308,8 +297,8 @@ static ww_memory *make_part(ww_memory *memory)
 CASE(find_while_memory_ends, WW_CAP_EXPORT)
 {
 	static struct search search;
-	ww_device *device = subject_open();
-	ww_pool *pool;
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool;
 
 	MUST_OK(ww_pool_create(device, NULL, &pool));
 	search.pointer = &search;
@@ -328,6 +317,4 @@ CASE(find_while_memory_ends, WW_CAP_EXPORT)
 	}
 	search.is_over = true;
 	pthread_join(search.thread, NULL);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }

@@ -130,8 +130,8 @@ static void count_call(void *context)
 CASE(foreign_release_is_called_once, 0)
 {
 	struct ww_wrap_params params = {.struct_size = sizeof(params), .release = count_call};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	ww_memory *wrapped;
 	int calls = 0;
 
@@ -146,8 +146,6 @@ CASE(foreign_release_is_called_once, 0)
 		ww_memory_wrap(device, ww_memory_pointer(memory), 2 * FOREIGN_BYTES, &params,
 			&wrapped));
 	MUST_EQUAL(1, calls);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 static ww_memory *wrap_counted(ww_device *device, const struct allocation *allocation,
@@ -275,14 +273,13 @@ CASE(foreign_release_comes_after_withdrawal, WW_CAP_FOREIGN)
 }
 
 /* A slice has marks that keep it, which a wrap of its bytes would go past. */
-CASE(foreign_wrap_refuses_slices, WW_CAP_EXPORT)
+SCENE_CASE(foreign_wrap_refuses_slices, WW_CAP_EXPORT)
 {
 	ww_device *device;
 	ww_memory *slices[2];
 	struct ww_token token;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 
-	scene_begin();
 	device = scene.device;
 	MUST_OK(ww_pool_create(device, NULL, &pool));
 	MUST_OK(ww_pool_alloc(pool, FOREIGN_SPAN, 0, 0, NULL, &slices[0]));
@@ -296,17 +293,15 @@ CASE(foreign_wrap_refuses_slices, WW_CAP_EXPORT)
 	}
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 static void wrap_own(uint32_t kind)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, kind, FOREIGN_BYTES);
 	struct ww_memory_info own = memory_info(memory);
 	struct ww_memory_info info;
-	ww_memory *wrapped;
+	OWN(memory) ww_memory *wrapped;
 
 	MUST_OK(ww_memory_wrap(device, (char *)own.pointer + FOREIGN_OFFSET, FOREIGN_SPAN, NULL,
 		&wrapped));
@@ -321,8 +316,6 @@ static void wrap_own(uint32_t kind)
 		MUST(info.host_pointer == (char *)own.host_pointer + FOREIGN_OFFSET);
 	ww_memory_unref(memory);
 	pattern_verify(wrapped, 3); /* it keeps the memory */
-	ww_memory_unref(wrapped);
-	ww_device_unref(device);
 }
 
 CASE(foreign_wrap_own_memory, 0)
@@ -404,25 +397,22 @@ CASE(foreign_wrap_refuses_kinds, WW_CAP_FOREIGN)
 
 CASE(foreign_wrap_refuses_other_memory, 0)
 {
-	ww_device *device = subject_open();
-	void *heap = malloc(FOREIGN_BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(heap) void *heap = malloc(FOREIGN_BYTES);
 
 	MUST(heap);
 	refuse_wrap(device, heap, FOREIGN_BYTES, WW_ERR_UNSUPPORTED, "malloc");
 	refuse_wrap(device, heap, FOREIGN_BYTES, WW_ERR_UNSUPPORTED, "ww_memory_copy_in");
-	free(heap);
-	ww_device_unref(device);
 }
 
 CASE(foreign_wrap_refuses_no_memory, WW_CAP_FOREIGN)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	void *nothing = mmap(NULL, FOREIGN_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	MUST(nothing != MAP_FAILED);
 	refuse_wrap(device, nothing, 0, WW_ERR_INVALID, "no memory");
 	munmap(nothing, FOREIGN_BYTES);
-	ww_device_unref(device);
 }
 
 CASE(foreign_wrap_refuses_spans, WW_CAP_FOREIGN)
@@ -468,8 +458,8 @@ CASE(foreign_wrap_refuses_other_gpu, WW_CAP_FOREIGN | NEEDS_OTHER_GPU)
 CASE(foreign_wrap_params_are_versioned, 0)
 {
 	struct ww_wrap_params params = {.struct_size = sizeof(params), .flags = 4};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	void *pointer = ww_memory_pointer(memory);
 	ww_memory *wrapped;
 
@@ -478,8 +468,6 @@ CASE(foreign_wrap_params_are_versioned, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_memory_wrap(device, pointer, 0, &params, &wrapped));
 	params = (struct ww_wrap_params){.struct_size = 0};
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_wrap(device, pointer, 0, &params, &wrapped));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* --- copies --- */
@@ -487,10 +475,10 @@ CASE(foreign_wrap_params_are_versioned, 0)
 CASE(foreign_copy_in, 0)
 {
 	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = FOREIGN_SPAN};
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	uint8_t *source = malloc(FOREIGN_BYTES);
-	uint8_t *got = malloc(FOREIGN_SPAN);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(heap) uint8_t *source = malloc(FOREIGN_BYTES);
+	OWN(heap) uint8_t *got = malloc(FOREIGN_SPAN);
 	ww_memory *memory;
 
 	MUST(source && got);
@@ -504,10 +492,6 @@ CASE(foreign_copy_in, 0)
 	ww_memory_unref(memory);
 	params.bytes = 0;
 	MUST_REFUSE(WW_ERR_INVALID, "0 bytes", ww_memory_copy_in(stream, source, &params, &memory));
-	free(source);
-	free(got);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)
@@ -531,29 +515,25 @@ CASE(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)
 CASE(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
-	ww_memory *again;
-	int fd;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	OWN(memory) ww_memory *again;
+	OWN(fd) int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
 	MUST_OK(ww_memory_import_fd(device, fd, &description,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
 			.flags = WW_IMPORT_NO_SLOW_ROUTE),
 		&again));
-	ww_memory_unref(again);
-	close(fd);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, FOREIGN_BYTES);
-	ww_memory *again;
-	int fd;
+	OWN(memory) ww_memory *again;
+	OWN(fd) int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_IMPORT_NO_SLOW_ROUTE",
@@ -570,7 +550,4 @@ CASE(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 	MUST(!again);
 	MUST_OK(ww_memory_import_fd(device, fd, &description,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
-	ww_memory_unref(again);
-	close(fd);
-	ww_device_unref(device);
 }

@@ -137,33 +137,26 @@ CASE(foreign_read_at_home_is_for_reading, WW_CAP_FOREIGN)
 	foreign_end(device, &allocation);
 }
 
-CASE(foreign_name_after_token, WW_CAP_EXPORT)
+SCENE_CASE(foreign_name_after_token, WW_CAP_EXPORT)
 {
 	struct ww_token token;
-	ww_memory *memory;
-	ww_memory *all;
+	OWN(memory) ww_memory *all;
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 
-	scene_begin();
-	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_wrap(scene.device, ww_memory_pointer(memory), 0, NULL, &all));
 	MUST_OK(ww_memory_export(all, scene.broker, EXPORT(.escrow_ns = WW_ESCROW_NONE), NULL,
 		&token));
 	MUST_OK(ww_memory_put(all, scene.broker, "x", PUT(.state = WW_STATE_SHARED), 0, NULL));
 	ww_memory_unref(memory);
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
-	ww_memory_unref(memory);
-	ww_memory_unref(all);
-	scene_end();
 }
 
 /* The broker has one description for an object, and so one part that a name stands for. */
-CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
+SCENE_CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
 {
-	ww_memory *memory;
 	ww_memory *parts[2];
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 
-	scene_begin();
-	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	for (int i = 0; i < 2; i++)
 		MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + i,
 			FOREIGN_SPAN, NULL, &parts[i]));
@@ -173,15 +166,13 @@ CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", NULL, 0, NULL));
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(parts[i]);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* By descriptor the part itself comes home. */
 static void pass_part(ww_device *device, ww_memory *part)
 {
 	struct ww_memory_description description;
-	ww_memory *again;
+	OWN(memory) ww_memory *again;
 	int sockets[2];
 	int fd;
 
@@ -198,7 +189,6 @@ static void pass_part(ww_device *device, ww_memory *part)
 	close(sockets[0]);
 	close(sockets[1]);
 	MUST(again == part);
-	ww_memory_unref(again);
 }
 
 CASE(foreign_descriptor_is_of_the_part, WW_CAP_FOREIGN)
@@ -220,18 +210,15 @@ CASE(foreign_descriptor_is_of_the_part, WW_CAP_FOREIGN)
 
 CASE(foreign_descriptor_is_of_the_own_part, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
-	ww_memory *part;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	OWN(memory) ww_memory *part;
 
 	if (subject_is_cuda() && !kernel_compares_descriptors())
 		check_skip("this kernel does not tell whether two descriptors are one");
 	MUST_OK(ww_memory_wrap(device, (char *)ww_memory_pointer(memory) + FOREIGN_OFFSET,
 		FOREIGN_SPAN, NULL, &part));
 	pass_part(device, part);
-	ww_memory_unref(part);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(foreign_pool_needs_two_descriptors, WW_CAP_FOREIGN)
@@ -319,14 +306,12 @@ static void refuse_page(void (*lie)(struct ww_layout_foreign_memory *page), ww_s
 	const char *word)
 {
 	struct ww_memory_description description = describe();
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&status;
-	int fd = forge_page(lie);
+	OWN(fd) int fd = forge_page(lie);
 
 	MUST_REFUSE(status, word, ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	MUST(!memory);
-	close(fd);
-	ww_device_unref(device);
 }
 
 static void say_other_magic(struct ww_layout_foreign_memory *page)
@@ -411,7 +396,7 @@ CASE(foreign_equal_pid_is_said, WW_CAP_FOREIGN)
 CASE(foreign_handle_is_the_drivers, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	OWN(device) ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
 	ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
 	struct ww_memory_handle handle;
 	ww_CUipcMemHandle native;
@@ -425,7 +410,6 @@ CASE(foreign_handle_is_the_drivers, WW_CAP_FOREIGN)
 	MUST_REFUSE(WW_ERR_STATE, "freed", ww_memory_handle_get(memory, &handle, &offset));
 	ww_memory_unref(memory);
 	allocation_leave();
-	ww_device_unref(device);
 }
 
 CASE(foreign_handle_of_other_kinds_refused, WW_CAP_FOREIGN | WW_CAP_EXPORT)
@@ -444,21 +428,19 @@ CASE(foreign_handle_of_other_kinds_refused, WW_CAP_FOREIGN | WW_CAP_EXPORT)
 
 CASE(foreign_handle_of_own_memory_refused, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	struct ww_memory_handle handle;
 	uint64_t offset;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuMemAlloc",
 		ww_memory_handle_get(memory, &handle, &offset));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(foreign_open_handle_refuses, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&device;
 	ww_status status;
 
@@ -471,7 +453,6 @@ CASE(foreign_open_handle_refuses, 0)
 	else
 		MUST_EQUAL(WW_ERR_UNSUPPORTED, status);
 	MUST(!memory);
-	ww_device_unref(device);
 }
 
 /* --- what is known --- */
@@ -482,17 +463,15 @@ static void stop(int signal)
 }
 
 /* The broker is stopped meanwhile: whoever asked it would wait. */
-CASE(foreign_known_token_asks_nobody, WW_CAP_EXPORT)
+SCENE_CASE(foreign_known_token_asks_nobody, WW_CAP_EXPORT)
 {
 	struct ww_object_info first = WW_INIT(struct ww_object_info);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ww_memory *memory;
-	ww_memory *span;
+	OWN(memory) ww_memory *span;
 	ww_memory *again;
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 
-	scene_begin();
-	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		EXPORT(.access = WW_ACCESS_WRITE, .offset = 64, .bytes = 64,
 			.escrow_ns = WW_ESCROW_NONE),
@@ -516,21 +495,16 @@ CASE(foreign_known_token_asks_nobody, WW_CAP_EXPORT)
 		ww_memory_unref(again);
 	}
 	stop(SIGCONT);
-	ww_memory_unref(span);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* With another secret, or to be counted, it is the broker that decides. */
-CASE(foreign_unknown_token_is_asked_for, WW_CAP_EXPORT)
+SCENE_CASE(foreign_unknown_token_is_asked_for, WW_CAP_EXPORT)
 {
 	struct ww_token tokens[2];
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	ww_memory *memory;
-	ww_memory *again;
+	OWN(memory) ww_memory *again;
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 
-	scene_begin();
-	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		EXPORT(.access = WW_ACCESS_READ, .escrow_ns = WW_ESCROW_NONE), NULL, &tokens[0]));
 	MUST_OK(ww_memory_export(memory, scene.broker,
@@ -550,7 +524,4 @@ CASE(foreign_unknown_token_is_asked_for, WW_CAP_EXPORT)
 	MUST_EQUAL(WW_TOKEN_COUNTED, info.flags);
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &tokens[1],
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again, NULL));
-	ww_memory_unref(again);
-	ww_memory_unref(memory);
-	scene_end();
 }

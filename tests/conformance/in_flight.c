@@ -52,16 +52,14 @@ static uint64_t revoke(const struct ww_in_flight_which *which)
 	return count;
 }
 
-CASE(in_flight_opens_once, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_opens_once, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_info info;
 	struct ww_token token;
-	ww_object *object;
-	ww_memory *memory;
+	OWN(object) ww_object *object;
 	ww_memory *got;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	token = deliver(memory);
 	MUST_EQUAL(1, count_flights(&info));
@@ -85,18 +83,15 @@ CASE(in_flight_opens_once, WW_CAP_EXPORT)
 	ww_memory_unref(got);
 	MUST_REFUSE(WW_ERR_ACCESS, "as often",
 		ww_object_import(NULL, &token, NULL, (ww_object *[]){NULL}, NULL));
-	ww_object_unref(object);
-	scene_end();
 }
 
 /* The memory is kept by nothing but its delivery, however short the time after this process is. */
-CASE(in_flight_keeps, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_keeps, WW_CAP_EXPORT)
 {
 	struct ww_export_params brief = once;
 	struct ww_token token;
 	ww_memory *memory;
 
-	scene_begin();
 	brief.escrow_ns = 1;
 	memory = scene_make(BYTES, 2);
 	MUST_OK(ww_memory_export(memory, scene.broker, &brief, NULL, &token));
@@ -107,17 +102,15 @@ CASE(in_flight_keeps, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	MUST_EQUAL(0, scene_info().objects);
 	MUST_EQUAL(0, count_flights(NULL)); /* so the connection need not stay */
-	scene_end();
 }
 
-CASE(in_flight_revoke_counts_imports, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_revoke_counts_imports, WW_CAP_EXPORT)
 {
 	struct ww_export_params thrice = once;
 	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	ww_memory *got;
 
-	scene_begin();
 	thrice.uses = 3;
 	memory = scene_make(BYTES, 6);
 	MUST_OK(ww_memory_export(memory, scene.broker, &thrice, NULL, &token));
@@ -125,21 +118,17 @@ CASE(in_flight_revoke_counts_imports, WW_CAP_EXPORT)
 	ww_memory_unref(got);
 	MUST_EQUAL(2, revoke(NULL));
 	MUST_EQUAL(0, revoke(NULL));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(in_flight_revoke, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_revoke, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_which which = WW_INIT(struct ww_in_flight_which);
 	struct ww_in_flight_info info;
 	struct ww_token tokens[3];
 	struct ww_token plain;
-	ww_memory *memory;
 	ww_memory *got;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 3);
 
-	scene_begin();
-	memory = scene_make(BYTES, 3);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	plain = token_of(memory, WW_ACCESS_READ);
 	for (int i = 0; i < 3; i++)
@@ -163,21 +152,15 @@ CASE(in_flight_revoke, WW_CAP_EXPORT)
 	ww_memory_unref(got);
 	which.token = &plain;
 	MUST_REFUSE(WW_ERR_INVALID, "both", ww_in_flight_revoke(NULL, &which, NULL, NULL, NULL));
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(in_flight_limit, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_limit, WW_CAP_EXPORT)
 {
 	struct ww_token token;
-	ww_memory *memory;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 4);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
 
-	scene_begin();
-	memory = scene_make(BYTES, 4);
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
 	MUST_OK(ww_in_flight_limit(2, 0));
 	for (int i = 0; i < 2; i++) {
 		(void)deliver(memory);
@@ -193,23 +176,16 @@ CASE(in_flight_limit, WW_CAP_EXPORT)
 	(void)deliver(memory);
 	(void)deliver(slice);
 	MUST_EQUAL(2, revoke(NULL));
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(in_flight_slices, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_slices, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_info info;
 	struct ww_token token;
-	ww_memory *slice;
 	ww_memory *got;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
 	pattern_write(slice, 5);
 	token = deliver(slice);
 	MUST_EQUAL(1, count_flights(&info));
@@ -233,20 +209,16 @@ CASE(in_flight_slices, WW_CAP_EXPORT)
 	MUST_EQUAL(1, revoke(WW_PARAMS(struct ww_in_flight_which, .token = &token)));
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* The pool ends before its slices are received: what is in flight can be had, and nothing else. */
-CASE(in_flight_slices_of_an_ended_pool, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_slices_of_an_ended_pool, WW_CAP_EXPORT)
 {
 	struct ww_token tokens[2];
 	ww_memory *slices[2];
 	ww_memory *got;
-	ww_pool *pool;
+	ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		slices[i] = slice_make(pool, 4096);
 		pattern_write(slices[i], i);
@@ -261,35 +233,25 @@ CASE(in_flight_slices_of_an_ended_pool, WW_CAP_EXPORT)
 	pattern_verify(got, 0);
 	ww_memory_unref(got);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /*
  * A token whose secret is zero, and that names no delivery by a number either: it is no request for
  * all of them.
  */
-CASE(in_flight_of_a_forged_token, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_of_a_forged_token, WW_CAP_EXPORT)
 {
-	struct ww_token forged;
-	ww_memory *memory;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 6);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token forged = deliver(memory);
 
-	scene_begin();
-	memory = scene_make(BYTES, 6);
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	forged = deliver(memory);
 	(void)deliver(slice);
 	for (size_t i = 0; i < 16; i++)
 		forged = token_forged(&forged, 32 + i, forged.bytes[32 + i]); /* of the secret */
 	MUST_EQUAL(0, revoke(WW_PARAMS(struct ww_in_flight_which, .token = &forged)));
 	MUST_EQUAL(2, count_flights(NULL));
 	MUST_EQUAL(2, revoke(NULL));
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 static const struct ww_export_params briefly = {
@@ -300,42 +262,33 @@ static const struct ww_export_params briefly = {
 
 static void import_and_release(const struct ww_token *token)
 {
-	ww_memory *got;
+	OWN(memory) ww_memory *got;
 
 	MUST_OK(ww_memory_import(scene.device, NULL, token, NULL, NULL, &got, NULL));
-	ww_memory_unref(got);
 }
 
 /* A delivery has no end while its pool lives; a token after it, which has one, comes to that. */
-CASE(in_flight_then_an_escrow, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_then_an_escrow, WW_CAP_EXPORT)
 {
-	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = deliver(slice);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = deliver(slice);
 	import_and_release(&token);
 	token = slice_token(slice, &briefly);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* When the delivery was imported and the other token's time is over, nothing keeps the slice. */
-CASE(in_flight_beside_an_escrow, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_beside_an_escrow, WW_CAP_EXPORT)
 {
 	struct ww_token delivery;
 	struct ww_token token;
 	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
 	for (int is_first = 0; is_first < 2; is_first++) {
 		slice = slice_make(pool, 4096);
 		if (is_first)
@@ -350,24 +303,17 @@ CASE(in_flight_beside_an_escrow, WW_CAP_EXPORT)
 		MUST_EQUAL(0, pool_info(pool).waiting_count);
 		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
 	}
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Imports by another token, however many, are none of the delivery; nor does that token's time. */
-CASE(in_flight_beside_imports, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_beside_imports, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_info info;
-	struct ww_token delivery;
-	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token delivery = deliver(slice);
+	struct ww_token token = slice_token(slice, &briefly);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	delivery = deliver(slice);
-	token = slice_token(slice, &briefly);
 	for (int i = 0; i < 3; i++)
 		import_and_release(&token);
 	MUST_EQUAL(1, count_flights(&info));
@@ -378,24 +324,17 @@ CASE(in_flight_beside_imports, WW_CAP_EXPORT)
 	import_and_release(&delivery);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Both end with the slice's tokens; only the deliveries end with the revocation of these. */
-CASE(in_flight_revoke_beside_a_token, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_revoke_beside_a_token, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_which which = WW_INIT(struct ww_in_flight_which);
-	struct ww_token delivery;
-	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, NULL);
+	struct ww_token delivery = deliver(slice);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, NULL);
-	delivery = deliver(slice);
 	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
 	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
@@ -410,19 +349,15 @@ CASE(in_flight_revoke_beside_a_token, WW_CAP_EXPORT)
 	token_refuse_import(&delivery, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
 	import_and_release(&token);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* A slice with tokens of both kinds has two slots of its pool, and gives both back. */
-CASE(in_flight_beside_a_token_takes_a_slot, WW_CAP_EXPORT)
+SCENE_CASE(in_flight_beside_a_token_takes_a_slot, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *slices[2];
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 2);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 2);
 	for (int i = 0; i < 2; i++)
 		slices[i] = slice_make(pool, 4096);
 	(void)slice_token(slices[0], &briefly);
@@ -437,6 +372,4 @@ CASE(in_flight_beside_a_token_takes_a_slot, WW_CAP_EXPORT)
 		slices[i] = slice_make(pool, 4096);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-	ww_pool_unref(pool);
-	scene_end();
 }

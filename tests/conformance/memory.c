@@ -11,7 +11,7 @@
 static void check_info(uint32_t kind, uint32_t route)
 {
 	static const uint8_t no_id[WW_OBJECT_ID_BYTES];
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, kind, 3 * MIB);
 	struct ww_memory_info info = memory_info(memory);
 	struct ww_device_info about = device_info(device);
@@ -27,7 +27,6 @@ static void check_info(uint32_t kind, uint32_t route)
 	MUST_MATCH(about.uuid, info.home_uuid, sizeof(about.uuid));
 	MUST(memcmp(info.object_id, no_id, sizeof(no_id)));
 	MUST(!ww_memory_unref(memory));
-	ww_device_unref(device);
 }
 
 CASE(memory_vmm_info, 0)
@@ -42,12 +41,10 @@ CASE(memory_host_info, WW_CAP_HOST_MEMORY)
 
 CASE(memory_kind_zero_is_vmm, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, 0, 1);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, 0, 1);
 
 	MUST_EQUAL(WW_MEMORY_VMM, memory_info(memory).kind);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 static void check_rounding(ww_device *device, uint32_t kind, uint64_t unit)
@@ -65,23 +62,20 @@ static void check_rounding(ww_device *device, uint32_t kind, uint64_t unit)
 
 CASE(memory_rounds_up, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 
 	check_rounding(device, WW_MEMORY_VMM, info.granularity);
 	if (info.capabilities & WW_CAP_HOST_MEMORY)
 		check_rounding(device, WW_MEMORY_HOST, 4096);
-	ww_device_unref(device);
 }
 
 static void check_zero(uint32_t kind, uint64_t bytes)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, bytes);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, bytes);
 
 	memory_must_be(memory, 0);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(memory_is_zero, 0)
@@ -96,7 +90,7 @@ CASE(memory_host_is_zero, WW_CAP_HOST_MEMORY)
 
 CASE(memory_is_zero_after_use, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	for (uint32_t i = 0; i < 8; i++) {
 		ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -105,14 +99,13 @@ CASE(memory_is_zero_after_use, 0)
 		pattern_write(memory, i);
 		ww_memory_unref(memory);
 	}
-	ww_device_unref(device);
 }
 
 /* Whether the CPU reaches vmm memory is what the capability says. */
 CASE(memory_cpu_pointer, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	bool reaches = device_info(device).capabilities & WW_CAP_CPU_ACCESS;
 
 	MUST_EQUAL(reaches, ww_memory_host_pointer(memory) != NULL);
@@ -120,15 +113,13 @@ CASE(memory_cpu_pointer, 0)
 		pattern_make(ww_memory_host_pointer(memory), 2 * MIB, 11);
 		pattern_verify(memory, 11);
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 1 * MIB);
-	uint8_t *expected = malloc(1 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 1 * MIB);
+	OWN(heap) uint8_t *expected = malloc(1 * MIB);
 
 	MUST(expected && ww_memory_host_pointer(memory));
 	pattern_make(ww_memory_host_pointer(memory), 1 * MIB, 12); /* the CPU writes, */
@@ -136,27 +127,21 @@ CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
 	pattern_write(memory, 13);                                 /* and back */
 	pattern_make(expected, 1 * MIB, 13);
 	MUST_MATCH(expected, ww_memory_host_pointer(memory), 1 * MIB);
-	free(expected);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(memory_ids_differ, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *a = memory_make(device, WW_MEMORY_VMM, 1);
-	ww_memory *b = memory_make(device, WW_MEMORY_VMM, 1);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *a = memory_make(device, WW_MEMORY_VMM, 1);
+	OWN(memory) ww_memory *b = memory_make(device, WW_MEMORY_VMM, 1);
 
 	MUST(memcmp(memory_info(a).object_id, memory_info(b).object_id, WW_OBJECT_ID_BYTES));
 	MUST(ww_memory_pointer(a) != ww_memory_pointer(b));
-	ww_memory_unref(a);
-	ww_memory_unref(b);
-	ww_device_unref(device);
 }
 
 CASE(memory_ref_counts, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	MUST(ww_memory_ref(memory) == memory);
@@ -164,19 +149,17 @@ CASE(memory_ref_counts, 0)
 	pattern_write(memory, 14);
 	pattern_verify(memory, 14);
 	MUST(!ww_memory_unref(memory));
-	ww_device_unref(device);
 }
 
 CASE(memory_keeps_device, 0)
 {
 	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	ww_device_unref(device);
 	MUST(memory_info(memory).device == device);
 	pattern_write(memory, 15);
 	pattern_verify(memory, 15);
-	ww_memory_unref(memory);
 }
 
 CASE(memory_info_is_versioned, 0)
@@ -228,12 +211,11 @@ static void must_refuse_bytes(uint32_t kind, uint64_t bytes, ww_status status)
 	struct ww_memory_params params = {.struct_size = sizeof(params),
 		.kind = kind,
 		.bytes = bytes};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&params;
 
 	MUST_REFUSE(status, "", ww_memory_create(device, &params, &memory));
 	MUST(!memory);
-	ww_device_unref(device);
 }
 
 CASE(memory_refuses_no_bytes, 0)
@@ -251,13 +233,12 @@ CASE(memory_refuses_overflow, 0)
 
 CASE(memory_refuses_too_much, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 	ww_status status = subject_is_cuda() ? WW_ERR_DEVICE_MEMORY : WW_ERR_NO_MEMORY;
 
 	must_refuse_bytes(WW_MEMORY_VMM, 2 * info.bytes_total, status);
 	must_refuse_bytes(WW_MEMORY_VMM, UINT64_C(1) << 46, status);
-	ww_device_unref(device);
 }
 
 CASE(memory_host_refuses_too_much, WW_CAP_HOST_MEMORY)
@@ -276,7 +257,7 @@ CASE(memory_refuses_unknown, 0)
 			.bytes = 1,
 			.flags = UINT64_C(1) << 63},
 	};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory;
 
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
@@ -285,7 +266,6 @@ CASE(memory_refuses_unknown, 0)
 			ww_memory_create(device, &wrong[i], &memory));
 		MUST(!memory);
 	}
-	ww_device_unref(device);
 }
 
 CASE(memory_unref_of_null, 0)
@@ -296,22 +276,21 @@ CASE(memory_unref_of_null, 0)
 /* As much as there is in all, several times over, one after the other. */
 CASE(memory_release_gives_back, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t bytes = device_free_bytes(device) / 4 / (2 * MIB) * (2 * MIB);
 
 	if (bytes > 512 * MIB)
 		bytes = fake_get() || !subject_is_cuda() ? 64 * MIB : bytes;
 	for (int i = 0; i < 8; i++)
 		ww_memory_unref(memory_make(device, WW_MEMORY_VMM, bytes));
-	ww_device_unref(device);
 }
 
 CASE(memory_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
 	ww_memory *none;
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(NULL, &params, &none));
@@ -319,6 +298,4 @@ CASE(memory_misuse, NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(device, &params, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_info_get(NULL, &info));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_info_get(memory, NULL));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }

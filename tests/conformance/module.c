@@ -60,7 +60,7 @@ static void must_be_numbers(struct bench *bench, uint32_t first)
 
 CASE(module_runs_a_kernel, WW_CAP_MODULE)
 {
-	struct bench bench = bench_make();
+	ENDED_BY(bench_end) struct bench bench = bench_make();
 	ww_kernel *kernel = kernel_find(bench.module, "fill_numbers");
 
 	MUST_OK(fill_numbers(&bench, kernel, 7, COUNT));
@@ -69,7 +69,6 @@ CASE(module_runs_a_kernel, WW_CAP_MODULE)
 	MUST(!ww_kernel_unref(kernel));
 	MUST(!ww_kernel_unref(NULL));
 	MUST(!ww_module_unref(NULL));
-	bench_end(&bench);
 }
 
 CASE(module_computes_between_copies, WW_CAP_MODULE)
@@ -78,8 +77,8 @@ CASE(module_computes_between_copies, WW_CAP_MODULE)
 	static float y[COUNT];
 	const float a = 2.5F;
 	const uint64_t count = COUNT;
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "saxpy");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "saxpy");
 	void *there = (char *)bench.pointer + MIB;
 	const struct ww_kernel_argument arguments[] = {ARGUMENT(a), ARGUMENT(bench.pointer),
 		ARGUMENT(there), ARGUMENT(count)};
@@ -96,16 +95,14 @@ CASE(module_computes_between_copies, WW_CAP_MODULE)
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	for (int i = 0; i < COUNT; i++)
 		MUST(y[i] == 1 + 5 * (float)i);
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 /* The kernel does not run before its turn, and then with what its arguments were at the launch. */
 CASE(module_launch_waits_for_its_turn, WW_CAP_MODULE)
 {
 	static struct gate gate;
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "fill_numbers");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "fill_numbers");
 	uint32_t first = 40;
 	uint32_t count = COUNT;
 	const struct ww_kernel_argument arguments[] = {ARGUMENT(bench.pointer), ARGUMENT(first),
@@ -122,16 +119,14 @@ CASE(module_launch_waits_for_its_turn, WW_CAP_MODULE)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	must_be_numbers(&bench, 40);
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 CASE(module_kernel_sees_its_shape, WW_CAP_MODULE)
 {
 	static const uint32_t expected[6] = {5, 4, 3, 8, 2, 64};
 	uint32_t shape[6];
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "store_shape");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "store_shape");
 	const struct ww_kernel_argument arguments[] = {ARGUMENT(bench.pointer)};
 
 	MUST_OK(ww_kernel_launch(kernel, bench.stream,
@@ -141,14 +136,12 @@ CASE(module_kernel_sees_its_shape, WW_CAP_MODULE)
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_get(bench.memory, 0, shape, sizeof(shape));
 	MUST_MATCH(expected, shape, sizeof(expected));
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 CASE(module_function_info, WW_CAP_MODULE)
 {
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "saxpy");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "saxpy");
 	struct ww_kernel_info info = kernel_info(kernel);
 	struct ww_kernel_info unset = {.struct_size = 0};
 
@@ -163,15 +156,13 @@ CASE(module_function_info, WW_CAP_MODULE)
 	else
 		MUST_EQUAL(0, info.registers);
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_kernel_info_get(kernel, &unset));
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 CASE(module_argument_bytes, WW_CAP_MODULE)
 {
 	const uint64_t expected[] = {4, 8, 8, 8};
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "saxpy");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "saxpy");
 	uint32_t known = kernel_info(kernel).argument_count;
 	uint64_t bytes = 77;
 
@@ -185,15 +176,13 @@ CASE(module_argument_bytes, WW_CAP_MODULE)
 	MUST_STATUS(WW_END, ww_kernel_argument_bytes(kernel, known, &bytes));
 	MUST_STATUS(WW_END, ww_kernel_argument_bytes(kernel, UINT32_MAX, &bytes));
 	MUST_EQUAL(77, bytes);
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 /* A kernel keeps its module, and launches keep both, whoever lets go of them first. */
 CASE(module_stays_until_its_work_is_done, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 {
 	static struct gate gate;
-	struct bench bench = bench_make();
+	ENDED_BY(bench_end) struct bench bench = bench_make();
 	ww_kernel *kernel = kernel_find(bench.module, "fill_numbers");
 
 	gate_close(&gate, bench.stream);
@@ -203,13 +192,12 @@ CASE(module_stays_until_its_work_is_done, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	must_be_numbers(&bench, 3);
-	bench_end(&bench);
 }
 
 /* The last unref waits on a GPU: there is nothing to hold the work back with. */
 CASE(module_function_outlives_module, WW_CAP_MODULE)
 {
-	struct bench bench = bench_make();
+	ENDED_BY(bench_end) struct bench bench = bench_make();
 	ww_kernel *kernel = kernel_find(bench.module, "fill_numbers");
 
 	MUST(ww_kernel_ref(kernel) == kernel);
@@ -221,27 +209,24 @@ CASE(module_function_outlives_module, WW_CAP_MODULE)
 	ww_kernel_unref(kernel);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	must_be_numbers(&bench, 9);
-	bench_end(&bench);
 }
 
 CASE(module_without_arguments, WW_CAP_MODULE)
 {
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "nothing");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "nothing");
 	uint32_t known = kernel_info(kernel).argument_count;
 
 	MUST(known == 0 || known == WW_KERNEL_ARGUMENTS_UNKNOWN);
 	MUST_OK(launch(kernel, bench.stream, 1, 1, NULL, 0));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 /* A shared object that does not say what a kernel takes is believed. */
 CASE(module_arguments_may_be_unknown, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 {
-	struct bench bench = bench_make();
-	ww_kernel *kernel = kernel_find(bench.module, "count_arguments");
+	ENDED_BY(bench_end) struct bench bench = bench_make();
+	OWN(kernel) ww_kernel *kernel = kernel_find(bench.module, "count_arguments");
 	const struct ww_kernel_argument arguments[] = {ARGUMENT(bench.pointer),
 		ARGUMENT(bench.pointer), ARGUMENT(bench.pointer)};
 	uint64_t bytes;
@@ -253,14 +238,12 @@ CASE(module_arguments_may_be_unknown, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 		MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 		MUST_EQUAL(count, *(uint32_t *)bench.pointer);
 	}
-	ww_kernel_unref(kernel);
-	bench_end(&bench);
 }
 
 /* From memory, and the bytes may go as soon as it is loaded. */
 CASE(module_from_memory, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 {
-	struct bench bench = bench_make();
+	ENDED_BY(bench_end) struct bench bench = bench_make();
 	FILE *file = fopen(kernels_path(), "re");
 	static char image[1 << 20];
 	ww_module *modules[2];
@@ -282,7 +265,6 @@ CASE(module_from_memory, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 		ww_kernel_unref(kernel);
 		ww_module_unref(modules[i]);
 	}
-	bench_end(&bench);
 }
 
 /* Into a file whose name says nothing, and back. */
@@ -290,10 +272,10 @@ CASE(module_ptx_from_a_file, WW_CAP_MODULE | NEEDS_CUDA)
 {
 	char path[] = "/tmp/warpway-module-XXXXXX";
 	const char *text = kernels_ptx();
-	struct bench bench = bench_make();
+	ENDED_BY(bench_end) struct bench bench = bench_make();
 	int fd = mkstemp(path);
-	ww_kernel *kernel;
-	ww_module *module;
+	OWN(kernel) ww_kernel *kernel;
+	OWN(module) ww_module *module;
 
 	MUST_CALL(fd);
 	MUST_EQUAL(strlen(text), write(fd, text, strlen(text)));
@@ -304,7 +286,4 @@ CASE(module_ptx_from_a_file, WW_CAP_MODULE | NEEDS_CUDA)
 	MUST_OK(fill_numbers(&bench, kernel, 5, COUNT));
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	must_be_numbers(&bench, 5);
-	ww_kernel_unref(kernel);
-	ww_module_unref(module);
-	bench_end(&bench);
 }

@@ -26,7 +26,7 @@ static void refuse_image(ww_device *device, ww_status expected, const char *word
 CASE(module_refuses_what_is_none, WW_CAP_MODULE)
 {
 	static const char fatbin[16] = "\x50\xed\x55\xba\x01\x00\x10\x00\xff";
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	refuse_image(device, WW_ERR_INVALID, "no module", "", 0);
 	refuse_image(device, WW_ERR_INVALID, "no module", "#!/bin/sh\n", 10);
@@ -34,12 +34,11 @@ CASE(module_refuses_what_is_none, WW_CAP_MODULE)
 	refuse_image(device, WW_ERR_INVALID, "no module", "\177ELF", 4);
 	refuse_image(device, WW_ERR_INVALID, "cut short", fatbin, sizeof(fatbin));
 	refuse_image(device, WW_ERR_INVALID, "cut short", fatbin, 5);
-	ww_device_unref(device);
 }
 
 CASE(module_refuses_files, WW_CAP_MODULE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	char folder[] = "/tmp/warpway-module-XXXXXX";
 	char path[64];
 	ww_module *module;
@@ -56,13 +55,12 @@ CASE(module_refuses_files, WW_CAP_MODULE)
 	MUST(!module);
 	unlink(path);
 	rmdir(folder);
-	ww_device_unref(device);
 }
 
 /* What is right for the other kind of device. */
 CASE(module_refuses_other_devices, WW_CAP_MODULE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	const char *text = kernels_ptx();
 	ww_module *module;
 
@@ -71,13 +69,12 @@ CASE(module_refuses_other_devices, WW_CAP_MODULE)
 			ww_module_load(device, kernels_path(), NULL, &module));
 	else
 		refuse_image(device, WW_ERR_UNSUPPORTED, "PTX", text, strlen(text));
-	ww_device_unref(device);
 }
 
 /* The driver would read behind the end. */
 CASE(module_refuses_what_is_cut_short, WW_CAP_MODULE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	FILE *file = fopen(kernels_path(), "re");
 	static char image[1 << 20];
 	uint64_t bytes;
@@ -89,12 +86,11 @@ CASE(module_refuses_what_is_cut_short, WW_CAP_MODULE)
 	for (uint64_t cut = 64; cut < bytes; cut += 509)
 		refuse_image(device, WW_ERR_INVALID, "cut short", image, cut);
 	refuse_image(device, WW_ERR_INVALID, "cut short", image, bytes - 1);
-	ww_device_unref(device);
 }
 
 CASE(module_refuses_flags, WW_CAP_MODULE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_module_params unset = {.struct_size = 0};
 	ww_module *module;
 
@@ -102,15 +98,14 @@ CASE(module_refuses_flags, WW_CAP_MODULE)
 		ww_module_load(device, "/", WW_PARAMS(struct ww_module_params, .flags = 1),
 			&module));
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_module_load(device, "/", &unset, &module));
-	ww_device_unref(device);
 }
 
 CASE(module_refuses_unknown_functions, WW_CAP_MODULE)
 {
 	/* The last two are no functions of the object itself. */
 	static const char *const names[] = {"no_such_kernel", "", "SAXPY", "no_kernel", "printf"};
-	ww_device *device = subject_open();
-	ww_module *module = kernels_load(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(module) ww_module *module = kernels_load(device);
 	ww_kernel *kernel;
 
 	for (size_t i = 0; i < CHECK_COUNT(names); i++) {
@@ -118,8 +113,6 @@ CASE(module_refuses_unknown_functions, WW_CAP_MODULE)
 			ww_module_kernel(module, names[i], &kernel));
 		MUST(!kernel);
 	}
-	ww_module_unref(module);
-	ww_device_unref(device);
 }
 
 struct launcher {
@@ -177,7 +170,7 @@ CASE(module_refuses_large_launches, WW_CAP_MODULE)
 		{.grid = {1, 1, 1}, .block = {1, 1, 1}, .shared_bytes = UINT32_MAX},
 		{.grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = 1},
 	};
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++)
 		MUST_REFUSE(WW_ERR_INVALID, "", launch_params(&launcher, wrong[i]));
@@ -185,12 +178,11 @@ CASE(module_refuses_large_launches, WW_CAP_MODULE)
 		(struct ww_launch_params){.grid = {1, 1, 1},
 			.block = {1, 1, 1},
 			.shared_bytes = kernel_info(launcher.kernel).shared_bytes_max}));
-	launcher_end(&launcher);
 }
 
 CASE(module_refuses_wrong_arguments, WW_CAP_MODULE)
 {
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 	struct ww_kernel_argument arguments[WW_KERNEL_ARGUMENTS_MAX + 1] = {ARGUMENT(launcher.a),
 		ARGUMENT(launcher.pointer), ARGUMENT(launcher.pointer), ARGUMENT(launcher.count)};
 
@@ -217,12 +209,11 @@ CASE(module_refuses_wrong_arguments, WW_CAP_MODULE)
 	arguments[3] = (struct ww_kernel_argument){.value = NULL, .bytes = 8};
 	MUST_REFUSE(WW_ERR_INVALID, "no value",
 		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 4));
-	launcher_end(&launcher);
 }
 
 CASE(module_refuses_streams_of_others, WW_CAP_MODULE | NEEDS_CUDA)
 {
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 	ww_stream *own = launcher.stream;
 	ww_device *host;
 
@@ -234,14 +225,13 @@ CASE(module_refuses_streams_of_others, WW_CAP_MODULE | NEEDS_CUDA)
 	ww_stream_unref(launcher.stream);
 	ww_device_unref(host);
 	launcher.stream = own;
-	launcher_end(&launcher);
 }
 
 /* A stream of the same GPU, in a context that the program made. */
 CASE(module_refuses_other_contexts, WW_CAP_MODULE | NEEDS_CUDA)
 {
 	const struct driver *driver = driver_get();
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 	ww_stream *own = launcher.stream;
 	ww_CUcontext context;
 	ww_CUdevice ordinal;
@@ -258,7 +248,6 @@ CASE(module_refuses_other_contexts, WW_CAP_MODULE | NEEDS_CUDA)
 	MUST_EQUAL(0, driver->cuCtxDestroy(context));
 	MUST_EQUAL(0, driver->cuCtxSetCurrent(NULL));
 	launcher.stream = own;
-	launcher_end(&launcher);
 }
 
 /* The compiler's words are in the record. */
@@ -266,10 +255,9 @@ CASE(module_refuses_ptx_that_does_not_compile, WW_CAP_MODULE | NEEDS_CUDA)
 {
 	static const char text[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 				   ".visible .entry broken()\n{\n\tno.such.instruction;\n}\n";
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	refuse_image(device, WW_ERR_INVALID, "ptx", text, sizeof(text) - 1);
-	ww_device_unref(device);
 }
 
 /* What the driver answers to a module that this GPU, or this driver, cannot run. */
@@ -347,43 +335,40 @@ ROLE(faulty_launcher)
 
 CASE(module_fault_loses_the_context, WW_CAP_MODULE | NEEDS_CUDA)
 {
-	struct child child;
 	ww_device *device = subject_open();
 	bool is_shared = device_info(device).mps == WW_MPS_ON;
+	ENDED_BY(child_finish) struct child child;
 
 	ww_device_unref(device);
 	if (is_shared)
 		check_skip("under MPS the fault of one client ends the contexts of all");
 	child_start(&child, "faulty_launcher", NULL);
-	child_finish(&child);
 }
 
 /* A driver of CUDA 12.0 does not tell a kernel's arguments, and launches all the same. */
 ROLE(old_launcher)
 {
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 
 	MUST_EQUAL(WW_KERNEL_ARGUMENTS_UNKNOWN, kernel_info(launcher.kernel).argument_count);
 	MUST_OK(launch_params(&launcher,
 		(struct ww_launch_params){.grid = {1, 1, 1}, .block = {1, 1, 1}}));
-	launcher_end(&launcher);
 }
 
 CASE(module_works_with_old_drivers, WW_CAP_MODULE | NEEDS_CUDA)
 {
 	const char *const settings[] = {"FAKECUDA_NO_LATER=1", NULL};
-	struct child child;
+	ENDED_BY(child_finish) struct child child;
 
 	if (!fake_get())
 		check_skip("only the fake driver can be an old one");
 	child_start(&child, "old_launcher", &(struct child_options){.environment = settings});
-	child_finish(&child);
 }
 
 /* A child made by fork() has threads of its own, but nothing of its parent's modules. */
 CASE(module_is_not_inherited, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 {
-	struct launcher launcher = launcher_make();
+	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
 	ww_kernel *kernel;
 	int status;
 	pid_t pid = fork();
@@ -400,5 +385,4 @@ CASE(module_is_not_inherited, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 	}
 	MUST_EQUAL(pid, waitpid(pid, &status, 0));
 	MUST_EQUAL(0, status);
-	launcher_end(&launcher);
 }

@@ -57,8 +57,8 @@ struct ww_token slice_token(ww_memory *slice, const struct ww_export_params *par
 
 static void slices_are_apart(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, kind, 0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, kind, 0, 0);
 	ww_memory *slices[40];
 
 	for (uint32_t i = 0; i < CHECK_COUNT(slices); i++) {
@@ -71,8 +71,6 @@ static void slices_are_apart(uint32_t kind)
 		ww_memory_unref(slices[i]);
 	}
 	MUST_EQUAL(0, pool_info(pool).bytes_used);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_slices_are_apart, WW_CAP_EXPORT)
@@ -87,10 +85,10 @@ CASE(pool_slices_are_apart_host_kind, WW_CAP_HOST_MEMORY)
 
 CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 0);
-	ww_memory *first = slice_make(pool, 4096);
-	ww_memory *second = slice_make(pool, 100);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(memory) ww_memory *first = slice_make(pool, 4096);
+	OWN(memory) ww_memory *second = slice_make(pool, 100);
 	struct ww_memory_info a = memory_info(first);
 	struct ww_memory_info b = memory_info(second);
 
@@ -103,16 +101,12 @@ CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
 	MUST(b.pointer == ww_memory_pointer(second));
 	MUST_EQUAL((char *)a.pointer - (char *)b.pointer, (int64_t)(a.offset - b.offset));
 	MUST_MATCH(a.object_id, b.object_id, sizeof(a.object_id)); /* of the chunk */
-	ww_memory_unref(first);
-	ww_memory_unref(second);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_aligns, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[14];
 	size_t count = 0;
 
@@ -125,14 +119,12 @@ CASE(pool_aligns, WW_CAP_EXPORT)
 	}
 	while (count > 0)
 		ww_memory_unref(slices[--count]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_bytes_come_back, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 2 * CHUNK, 16);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 2 * CHUNK, 16);
 	struct ww_pool_info info;
 	uint64_t bytes;
 
@@ -153,14 +145,12 @@ CASE(pool_bytes_come_back, WW_CAP_EXPORT)
 	MUST_OK(ww_pool_trim(pool, 0, NULL));
 	ww_memory_unref(slice_make(pool, 1));
 	MUST_EQUAL(1, pool_info(pool).chunk_count);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[3];
 	uint64_t bytes;
 
@@ -175,28 +165,23 @@ CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
 	MUST_EQUAL(CHUNK, bytes);
 	pattern_verify(slices[1], 1);
 	ww_memory_unref(slices[1]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 8 * CHUNK, 0);
-	ww_memory *large = slice_make(pool, 3 * CHUNK - 100);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 8 * CHUNK, 0);
+	OWN(memory) ww_memory *large = slice_make(pool, 3 * CHUNK - 100);
 
 	MUST_EQUAL(3 * CHUNK, memory_info(large).total_bytes);
 	MUST_EQUAL(3 * CHUNK, pool_info(pool).bytes_reserved);
-	ww_memory_unref(large);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 /* A chunk without slices gives way to one that is needed. */
 CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 4 * CHUNK, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 4 * CHUNK, 0);
 	ww_memory *slices[4];
 	ww_memory *large;
 
@@ -208,14 +193,12 @@ CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
 	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
 	ww_memory_unref(large);
 	ww_memory_unref(slices[3]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_full, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slices[8];
 	ww_memory *none;
 
@@ -233,8 +216,6 @@ CASE(pool_full, WW_CAP_EXPORT)
 	ww_memory_unref(slices[0]);
 	for (int i = 1; i < 8; i += 2)
 		ww_memory_unref(slices[i]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 static void limit_is_rounded_up(ww_device *device, uint64_t asked)
@@ -242,9 +223,9 @@ static void limit_is_rounded_up(ww_device *device, uint64_t asked)
 	const struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = asked};
 	uint64_t unit = device_info(device).granularity;
 	struct ww_pool_info info;
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 	ww_memory *none;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 
 	MUST_OK(ww_pool_create(device, &params, &pool));
 	info = pool_info(pool);
@@ -255,15 +236,13 @@ static void limit_is_rounded_up(ww_device *device, uint64_t asked)
 	MUST_EQUAL(info.bytes_max, pool_info(pool).bytes_reserved);
 	MUST_REFUSE(WW_ERR_LIMIT, "at most",
 		ww_pool_alloc(pool, info.bytes_max + 1, 0, 0, NULL, &none));
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
 }
 
 CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
 {
 	static const uint64_t limits[] = {1, 100, MIB, 3 * MIB, 16000000};
 	struct ww_pool_params params = WW_INIT(struct ww_pool_params);
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_pool *pool;
 
 	for (size_t i = 0; i < CHECK_COUNT(limits); i++)
@@ -275,7 +254,6 @@ CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
 		MUST(pool_info(pool).bytes_max == UINT64_MAX);
 		ww_pool_unref(pool);
 	}
-	ww_device_unref(device);
 }
 
 /* Of what the limit leaves, and without touching what has room. */
@@ -286,10 +264,10 @@ CASE(pool_ends_in_a_smaller_chunk, WW_CAP_EXPORT)
 		.bytes_max = 5 * CHUNK,
 		.chunk_bytes = 2 * CHUNK,
 	};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[4];
 	ww_memory *none;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 
 	MUST_OK(ww_pool_create(device, &params, &pool));
 	for (int i = 0; i < 2; i++)
@@ -308,8 +286,6 @@ CASE(pool_ends_in_a_smaller_chunk, WW_CAP_EXPORT)
 	MUST_EQUAL(5 * CHUNK, pool_info(pool).bytes_reserved);
 	ww_memory_unref(slices[0]);
 	ww_memory_unref(slices[3]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 static void must_reserve(ww_pool *pool, uint64_t bytes, uint64_t reserved)
@@ -324,10 +300,10 @@ CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
 {
 	const struct ww_pool_params params = {.struct_size = sizeof(params),
 		.chunk_bytes = 5 * CHUNK};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_error before;
 	ww_memory *none;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 
 	if (!fake_get())
 		check_skip("only the fake driver refuses memory when it is told to");
@@ -346,14 +322,12 @@ CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
 		ww_pool_alloc(pool, 5 * CHUNK, 0, WW_FOREVER, NULL, &none));
 	MUST(!none);
 	fake_get()->fail_off();
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_slots_full, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 4);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 4);
 	ww_memory *slices[4];
 	ww_memory *none;
 
@@ -365,13 +339,11 @@ CASE(pool_slots_full, WW_CAP_EXPORT)
 	slices[2] = slice_make(pool, 256);
 	for (int i = 0; i < 4; i++)
 		ww_memory_unref(slices[i]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_create_refuses, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_pool_params params = {.struct_size = sizeof(params), .kind = 9};
 	ww_pool *pool;
 
@@ -395,13 +367,12 @@ CASE(pool_create_refuses, WW_CAP_EXPORT)
 	MUST_STATUS(WW_ERR_OVERFLOW, ww_pool_create(device, &params, &pool));
 	params = (struct ww_pool_params){.struct_size = 3};
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(device, &params, &pool));
-	ww_device_unref(device);
 }
 
 CASE(pool_alloc_refuses, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice;
 
 	MUST_REFUSE(WW_ERR_INVALID, "0 bytes", ww_pool_alloc(pool, 0, 0, 0, NULL, &slice));
@@ -411,13 +382,11 @@ CASE(pool_alloc_refuses, WW_CAP_EXPORT)
 		ww_pool_alloc(pool, 1, 2 * CHUNK, 0, NULL, &slice));
 	MUST_STATUS(WW_ERR_OVERFLOW, ww_pool_alloc(pool, UINT64_MAX, 0, 0, NULL, &slice));
 	MUST_EQUAL(0, pool_info(pool).bytes_reserved);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 5000);
 
@@ -430,13 +399,12 @@ CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
 	MUST(ww_memory_ref(slice) == slice);
 	ww_memory_unref(slice);
 	ww_memory_unref(slice);
-	ww_device_unref(device);
 }
 
 CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 100);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 100);
 	struct ww_pool_info info = {.struct_size = 8};
 	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
 
@@ -449,24 +417,21 @@ CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 	MUST_STATUS(WW_END, ww_pool_holder_get(pool, 0, &holder));
 	holder.struct_size = 1;
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_holder_get(pool, 0, &holder));
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 /* --- tokens that come home --- */
 
-CASE(pool_token_comes_home, WW_CAP_EXPORT)
+SCENE_CASE(pool_token_comes_home, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
-	ww_pool *pool = NULL;
+	OWN(pool) ww_pool *pool = NULL;
 	struct ww_token token;
 	ww_memory *slice;
 	ww_memory *again;
 
-	scene_begin();
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
 	token = slice_token(slice, &params);
@@ -480,29 +445,22 @@ CASE(pool_token_comes_home, WW_CAP_EXPORT)
 	ww_memory_unref(again);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
-CASE(pool_part_comes_home, WW_CAP_EXPORT)
+SCENE_CASE(pool_part_comes_home, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {
 		.struct_size = sizeof(params),
 		.offset = 1024,
 		.bytes = 512,
 	};
-	ww_device *device = subject_open();
-	struct ww_token token;
-	ww_memory *slice;
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *again;
 	ww_memory *part;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, &params);
 
-	scene_begin();
-	pool = pool_make(device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
 	MUST_REFUSE(WW_ERR_ACCESS, "for reading",
 		ww_memory_import(device, NULL, &token,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &part,
@@ -518,22 +476,16 @@ CASE(pool_part_comes_home, WW_CAP_EXPORT)
 	MUST_EQUAL(1, pool_info(pool).slice_count); /* by its part */
 	ww_memory_unref(part);
 	MUST_EQUAL(0, pool_info(pool).slice_count);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
 /* What was let go of while its token travels is there when that comes home. */
-CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
+SCENE_CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
 
-	scene_begin();
-	pool = pool_make(device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
 	pattern_write(slice, 3);
 	token = slice_token(slice, NULL);
 	ww_memory_unref(slice);
@@ -549,66 +501,48 @@ CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 	ww_pool_unref(pool);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
-	ww_device_unref(device);
-	scene_end();
 }
 
-CASE(pool_token_without_escrow, WW_CAP_EXPORT)
+SCENE_CASE(pool_token_without_escrow, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.escrow_ns = WW_ESCROW_NONE};
-	ww_device *device = subject_open();
-	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, &params);
 
-	scene_begin();
-	pool = pool_make(device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
-CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
+SCENE_CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	struct ww_token token;
-	ww_memory *slice;
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *none;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, NULL);
 
-	scene_begin();
-	pool = pool_make(device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, NULL);
 	for (size_t i = 0; i < sizeof(token.bytes) * 8; i += 3) {
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
 		MUST(ww_memory_import(device, NULL, &token, NULL, NULL, &none, NULL) < 0);
 		MUST(!none);
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
 	}
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
-CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
+SCENE_CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *slice;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *slice;
 	int sockets[2];
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 	int fd;
 
-	scene_begin();
 	MUST_EQUAL(0, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets));
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
@@ -620,10 +554,6 @@ CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 		ww_memory_send(slice, WW_ACCESS_READ, sockets[0], 0, NULL));
 	close(sockets[0]);
 	close(sockets[1]);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
 /* --- by streams --- */
@@ -631,10 +561,10 @@ CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
-	ww_memory *slice = slice_make(pool, CHUNK);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, CHUNK);
 	void *place = ww_memory_pointer(slice);
 
 	gate_close(&gate, stream);
@@ -648,18 +578,14 @@ CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	slice = slice_make(pool, CHUNK);
 	MUST(ww_memory_pointer(slice) == place);
 	memory_must_be(slice, 0x55);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* The last reference decides; the pool may end before the stream has come so far. */
 CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, MIB);
 
@@ -675,21 +601,16 @@ CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_pool_unref(pool_make(device, 0, 0, 0)); /* gives back what was left */
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(pool_release_refuses, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, MIB);
 
 	MUST_REFUSE(WW_ERR_INVALID, "no slice", ww_pool_release(memory, stream));
 	pattern_write(memory, 1);
-	ww_memory_unref(memory);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /*
@@ -698,12 +619,11 @@ CASE(pool_release_refuses, WW_CAP_EXPORT)
  */
 CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_stream *waiter = stream_make(device);
-	ww_stream *stream = stream_make(device);
-	ww_timeline *timeline;
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *waiter = stream_make(device);
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
-	timeline = timeline_make(0, 0);
 	stream_hold(waiter, timeline, 1);
 	for (int i = 0; i < 66; i++) {
 		ww_pool *pool = pool_make(device, 0, CHUNK, 16);
@@ -715,30 +635,22 @@ CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiter));
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_stream_synchronize(waiter, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_stream_unref(waiter);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_pool *pool = pool_make(device, 0, 0, 0);
-	ww_memory *slice = slice_make(pool, 4096);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "synchronize", ww_pool_release(slice, stream));
 	pattern_write(slice, 1);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(pool_misuse, NEEDS_MISUSE_STATUS)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *slice;
 	ww_pool *pool;
 
@@ -751,5 +663,4 @@ CASE(pool_misuse, NEEDS_MISUSE_STATUS)
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_trim(NULL, 0, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_info_get(NULL, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_holder_get(NULL, 0, NULL));
-	ww_device_unref(device);
 }

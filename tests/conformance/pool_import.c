@@ -25,17 +25,14 @@ static void refuse_import(const struct ww_token *token, ww_status expected, cons
 	MUST(!pool);
 }
 
-CASE(pool_import_comes_home, WW_CAP_EXPORT)
+SCENE_CASE(pool_import_comes_home, WW_CAP_EXPORT)
 {
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	struct ww_token token;
-	ww_pool *pool;
 	ww_pool *back;
 	ww_memory *slice;
+	ww_pool *pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
+	struct ww_token token = export_pool(pool, NULL);
 
-	scene_begin();
-	pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
-	token = export_pool(pool, NULL);
 	MUST_OK(ww_token_info_get(&token, &info));
 	MUST_EQUAL(WW_OBJECT_POOL, info.kind);
 	MUST_EQUAL(WW_ACCESS_READ, info.access);
@@ -50,10 +47,9 @@ CASE(pool_import_comes_home, WW_CAP_EXPORT)
 	ww_memory_unref(slice);
 	ww_pool_unref(back);
 	refuse_import(&token, WW_ERR_NOT_FOUND, "");
-	scene_end();
 }
 
-CASE(pool_import_of_a_delivery_counts, WW_CAP_EXPORT)
+SCENE_CASE(pool_import_of_a_delivery_counts, WW_CAP_EXPORT)
 {
 	const struct ww_export_params twice = {
 		.struct_size = sizeof(twice),
@@ -61,13 +57,10 @@ CASE(pool_import_of_a_delivery_counts, WW_CAP_EXPORT)
 		.uses = 2,
 		.flags = WW_EXPORT_DELIVERY,
 	};
-	struct ww_token token;
-	ww_pool *pool;
 	ww_pool *back;
+	ww_pool *pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
+	struct ww_token token = export_pool(pool, &twice);
 
-	scene_begin();
-	pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
-	token = export_pool(pool, &twice);
 	for (int i = 0; i < 2; i++) {
 		MUST_OK(ww_pool_import(NULL, NULL, &token, NULL, &back));
 		MUST(back == pool);
@@ -76,10 +69,9 @@ CASE(pool_import_of_a_delivery_counts, WW_CAP_EXPORT)
 	refuse_import(&token, WW_ERR_ACCESS, "as often");
 	ww_pool_unref(pool);
 	MUST_OK(ww_in_flight_revoke(NULL, NULL, NULL, NULL, NULL)); /* disconnects: none is left */
-	scene_end();
 }
 
-CASE(pool_export_refuses, WW_CAP_EXPORT)
+SCENE_CASE(pool_export_refuses, WW_CAP_EXPORT)
 {
 	const struct ww_array array = WW_INIT(struct ww_array);
 	const struct ww_export_params wrong[] = {
@@ -91,27 +83,19 @@ CASE(pool_export_refuses, WW_CAP_EXPORT)
 		{.struct_size = sizeof(wrong[0]), .flags = WW_EXPORT_DELIVERY},
 	};
 	struct ww_token token;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++)
 		MUST_STATUS(WW_ERR_INVALID, ww_pool_export(pool, NULL, &wrong[i], NULL, &token));
-	ww_pool_unref(pool);
-	scene_end();
 }
 
-CASE(pool_import_refuses_other_tokens, WW_CAP_EXPORT)
+SCENE_CASE(pool_import_refuses_other_tokens, WW_CAP_EXPORT)
 {
-	struct ww_token token;
 	ww_memory *memory;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 1000);
+	struct ww_token token = slice_token(slice, NULL);
 
-	scene_begin();
-	pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
-	slice = slice_make(pool, 1000);
-	token = slice_token(slice, NULL);
 	refuse_import(&token, WW_ERR_UNSUPPORTED, "slice");
 	memory = scene_make(2 * MIB, 1);
 	token = slice_token(memory,
@@ -123,7 +107,4 @@ CASE(pool_import_refuses_other_tokens, WW_CAP_EXPORT)
 		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &memory, NULL));
 	token.bytes[100] ^= 1;
 	refuse_import(&token, WW_ERR_PROTOCOL, "");
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	scene_end();
 }

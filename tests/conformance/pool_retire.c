@@ -19,10 +19,10 @@ static bool is_cuda(ww_device *device)
 CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
-	ww_memory *slice = slice_make(pool, CHUNK);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, CHUNK);
 
 	gate_close(&gate, stream);
 	gate_reached(&gate);
@@ -38,16 +38,12 @@ CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 	ww_memory_retire(NULL);
 	MUST_EQUAL(0, ww_memory_retired());
 	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(pool_allocation_waits_for_retired_slice, WW_CAP_EXPORT)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK);
@@ -63,5 +59,4 @@ CASE(pool_allocation_waits_for_retired_slice, WW_CAP_EXPORT)
 	ww_pool_unref(pool);
 	ww_stream_unref(streams[0]);
 	ww_stream_unref(streams[1]);
-	ww_device_unref(device);
 }

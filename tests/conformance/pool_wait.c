@@ -19,11 +19,10 @@ struct waiter {
 static void *wait_for_room(void *context)
 {
 	struct waiter *waiter = context;
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(waiter->pool, waiter->bytes, 0, WW_FOREVER, NULL, &slice));
 	MUST_EQUAL(waiter->bytes, memory_info(slice).bytes);
-	ww_memory_unref(slice);
 	return NULL;
 }
 
@@ -35,8 +34,8 @@ static void waiter_start(struct waiter *waiter, ww_pool *pool, uint64_t bytes)
 
 CASE(pool_alloc_waits, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK);
 	struct waiter waiters[4];
 	ww_memory *none;
@@ -54,15 +53,13 @@ CASE(pool_alloc_waits, WW_CAP_EXPORT)
 		MUST_EQUAL(0, pthread_join(waiters[i].thread, NULL));
 	MUST_EQUAL(0, pool_info(pool).bytes_used);
 	MUST_EQUAL(5, pool_info(pool).allocations);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 /* A large one that waits does not hold up a small one, which may be what it waits for. */
 CASE(pool_alloc_passes_a_larger_one, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, CHUNK, 4);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 4);
 	ww_memory *half = slice_make(pool, CHUNK / 2);
 	struct waiter large;
 	ww_memory *small;
@@ -76,15 +73,13 @@ CASE(pool_alloc_passes_a_larger_one, WW_CAP_EXPORT)
 	ww_memory_unref(small);
 	ww_memory_unref(half);
 	MUST_EQUAL(0, pthread_join(large.thread, NULL));
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 /* What is short may be slots. */
 CASE(pool_alloc_waits_for_a_slot, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_pool *pool = pool_make(device, 0, 0, 2);
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 2);
 	ww_memory *slices[2] = {slice_make(pool, 256), slice_make(pool, 256)};
 	struct waiter waiter;
 	ww_memory *none;
@@ -94,16 +89,14 @@ CASE(pool_alloc_waits_for_a_slot, WW_CAP_EXPORT)
 	ww_memory_unref(slices[0]);
 	MUST_EQUAL(0, pthread_join(waiter.thread, NULL));
 	ww_memory_unref(slices[1]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(pool_alloc_waits_for_a_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	struct waiter waiter;
 	ww_memory *none;
 
@@ -115,7 +108,4 @@ CASE(pool_alloc_waits_for_a_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	gate_open(&gate);
 	MUST_EQUAL(0, pthread_join(waiter.thread, NULL));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_pool_unref(pool);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }

@@ -23,8 +23,8 @@ static const uint64_t sizes[] = {1, 7, 4096, 65537, 2 * MIB + 1};
 static void write_and_read(ww_memory *memory, uint64_t offset, uint64_t bytes)
 {
 	uint64_t total = bytes + 2 * KEPT_BYTES;
-	uint8_t *expected = malloc(total);
-	uint8_t *got = malloc(total);
+	OWN(heap) uint8_t *expected = malloc(total);
+	OWN(heap) uint8_t *got = malloc(total);
 
 	MUST(expected && got);
 	memset(expected, 0x77, total);
@@ -37,21 +37,17 @@ static void write_and_read(ww_memory *memory, uint64_t offset, uint64_t bytes)
 	MUST_OK(ww_memory_read(memory, offset, got + 1, bytes, 0, NULL));
 	MUST_MATCH(expected + KEPT_BYTES, got + 1, bytes);
 	MUST(got[0] == 0xcc && got[bytes + 1] == 0xcc);
-	free(expected);
-	free(got);
 }
 
 static void write_and_read_kind(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 4 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 4 * MIB);
 
 	for (size_t i = 0; i < CHECK_COUNT(sizes); i++) {
 		write_and_read(memory, KEPT_BYTES, sizes[i]);
 		write_and_read(memory, 4 * MIB - KEPT_BYTES - sizes[i], sizes[i]);
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(write_and_read_spans, 0)
@@ -67,10 +63,10 @@ CASE(write_and_read_spans_host_kind, WW_CAP_HOST_MEMORY)
 /* What one mapping is written the others have, and streams. */
 CASE(write_is_seen_by_all, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(stream) ww_stream *stream = stream_make(device);
 	uint32_t number = 0;
 
 	for (uint32_t i = 1; i < 100; i++) {
@@ -83,18 +79,14 @@ CASE(write_is_seen_by_all, WW_CAP_EXPORT)
 		MUST_OK(ww_memory_read(reader, 0, &number, sizeof(number), NO_LIMIT));
 		MUST_EQUAL(i, number);
 	}
-	ww_stream_unref(stream);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* A slice is a memory: offsets count from its start, and it ends where the slice ends. */
 CASE(write_to_slice, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[2];
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
 	uint8_t byte = 1;
 
 	MUST_OK(ww_pool_create(device, NULL, &pool));
@@ -108,8 +100,6 @@ CASE(write_to_slice, WW_CAP_EXPORT)
 	pattern_verify(slices[1], 2);
 	for (size_t i = 0; i < CHECK_COUNT(slices); i++)
 		ww_memory_unref(slices[i]);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
 }
 
 CASE(write_to_wrapped, WW_CAP_FOREIGN)
@@ -130,8 +120,8 @@ CASE(write_to_wrapped, WW_CAP_FOREIGN)
 
 static void refuse_spans(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
 	uint8_t buffer[16];
 
 	memset(buffer, 0xcc, sizeof(buffer));
@@ -147,8 +137,6 @@ static void refuse_spans(uint32_t kind)
 	for (size_t i = 0; i < sizeof(buffer); i++)
 		MUST_EQUAL(0xcc, buffer[i]);
 	memory_must_be(memory, 0);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(write_and_read_refuse_spans, 0)
@@ -163,9 +151,9 @@ CASE(write_and_read_refuse_spans_host_kind, WW_CAP_HOST_MEMORY)
 
 static void refuse_read_only(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	uint8_t byte = 0;
 
 	pattern_write(memory, 3);
@@ -174,9 +162,6 @@ static void refuse_read_only(uint32_t kind)
 		ww_memory_write(reader, 2 * MIB - 1, &byte, 1, 0, NULL));
 	pattern_verify(reader, 3);
 	pattern_verify(memory, 3);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(write_refuses_read_only, WW_CAP_EXPORT)
@@ -191,8 +176,8 @@ CASE(write_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 
 CASE(write_and_read_nothing, 0)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0x11;
 
 	MUST_OK(ww_memory_write(memory, 0, &byte, 0, 0, NULL));
@@ -201,22 +186,18 @@ CASE(write_and_read_nothing, 0)
 	MUST_OK(ww_memory_read(memory, 0, &byte, 0, NO_LIMIT));
 	MUST_EQUAL(0x11, byte);
 	memory_must_be(memory, 0);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(write_and_read_misuse, NEEDS_MISUSE_STATUS)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0;
 
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_memory_write(NULL, 0, &byte, 1, NO_LIMIT));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_memory_write(memory, 0, NULL, 1, NO_LIMIT));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_memory_read(NULL, 0, &byte, 1, NO_LIMIT));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_memory_read(memory, 0, NULL, 1, NO_LIMIT));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* --- beside streams --- */
@@ -244,14 +225,11 @@ static void pass_by(ww_stream *stream, ww_memory *memory)
 
 static void pass_by_kind(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	pass_by(stream, memory);
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(write_waits_for_no_stream, 0)
@@ -267,8 +245,8 @@ CASE(write_waits_for_no_stream_host_kind, WW_CAP_HOST_MEMORY)
 /* CUDA's default stream, which streams that are not like ours wait for. */
 CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_stream *stream;
 
 	allocation_enter();
@@ -276,8 +254,6 @@ CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
 	pass_by(stream, memory);
 	ww_stream_unref(stream);
 	allocation_leave();
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /*
@@ -286,9 +262,9 @@ CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
  */
 CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	size_t count = device_info(device).mps == WW_MPS_ON ? 1 : 3;
 	ww_stream *streams[3];
 	uint64_t number = 41;
@@ -312,9 +288,6 @@ CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
 		MUST_EQUAL(number, got);
 		ww_stream_unref(streams[i]);
 	}
-	ww_timeline_unref(timeline);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* --- several threads --- */
@@ -345,8 +318,8 @@ static void *write_often(void *context)
 CASE(write_and_read_by_threads, 0)
 {
 	static struct writer writers[6];
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	for (uint32_t i = 0; i < CHECK_COUNT(writers); i++) {
 		writers[i] = (struct writer){.memory = memory,
@@ -356,8 +329,6 @@ CASE(write_and_read_by_threads, 0)
 	}
 	for (size_t i = 0; i < CHECK_COUNT(writers); i++)
 		pthread_join(writers[i].thread, NULL);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* --- an end before it begins --- */
@@ -423,8 +394,8 @@ CASE(write_in_turn_can_be_given_up, WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 {
 	static struct rivals rivals;
 	static ww_stream *streams[MANY_WAITS];
-	ww_device *device = subject_open();
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	rivals.memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	for (size_t i = 0; i < MANY_WAITS; i++)
@@ -442,6 +413,4 @@ CASE(write_in_turn_can_be_given_up, WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 	for (size_t i = 0; i < MANY_WAITS; i++)
 		ww_stream_unref(streams[i]);
 	ww_memory_unref(rivals.memory);
-	ww_timeline_unref(timeline);
-	ww_device_unref(device);
 }

@@ -39,7 +39,7 @@ static void must_refuse_message(struct victim *victim, int type, const void *byt
 CASE(refuse_foreign_message, WW_CAP_EXPORT)
 {
 	uint8_t foreign[MESSAGE_BYTES];
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	pattern_make(foreign, sizeof(foreign), 3);
 	victim_make(&victim, WW_MEMORY_VMM);
@@ -49,38 +49,35 @@ CASE(refuse_foreign_message, WW_CAP_EXPORT)
 		must_refuse_message(&victim, packet_types[i], foreign, sizeof(foreign), NULL, 0,
 			WW_ERR_PROTOCOL);
 	}
-	victim_end(&victim);
 }
 
 CASE(refuse_message_too_long, WW_CAP_EXPORT)
 {
 	uint8_t message[MESSAGE_BYTES + 1] = {0};
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	memcpy(message, &victim.description, MESSAGE_BYTES);
 	must_refuse_message(&victim, SOCK_SEQPACKET, message, sizeof(message), &victim.fd, 1,
 		WW_ERR_PROTOCOL);
-	victim_end(&victim);
 }
 
 CASE(refuse_truncated_packet, WW_CAP_EXPORT)
 {
 	static const size_t lengths[] = {1, 8, 64, MESSAGE_BYTES - 1};
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(lengths); i++)
 		must_refuse_message(&victim, SOCK_SEQPACKET, &victim.description, lengths[i],
 			&victim.fd, 1, WW_ERR_TRUNCATED);
-	victim_end(&victim);
 }
 
 CASE(refuse_truncated_stream, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	ww_memory *memory;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (int closed = 0; closed < 2; closed++) {
@@ -97,24 +94,22 @@ CASE(refuse_truncated_stream, WW_CAP_EXPORT)
 			close(sockets[0]);
 		close(sockets[1]);
 	}
-	victim_end(&victim);
 }
 
 /* A message that ended before it began; the other end is still there. */
 CASE(refuse_empty_packet, WW_CAP_EXPORT)
 {
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	must_refuse_message(&victim, SOCK_SEQPACKET, "", 0, NULL, 0, WW_ERR_TRUNCATED);
 	must_refuse_message(&victim, SOCK_SEQPACKET, "", 0, &victim.fd, 1, WW_ERR_TRUNCATED);
-	victim_end(&victim);
 }
 
 static void refuse_descriptors(size_t count)
 {
-	struct victim victim;
 	int fds[PACKET_DESCRIPTORS_MAX];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < count; i++)
@@ -122,7 +117,6 @@ static void refuse_descriptors(size_t count)
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++)
 		must_refuse_message(&victim, packet_types[i], &victim.description, MESSAGE_BYTES,
 			fds, count, WW_ERR_PROTOCOL);
-	victim_end(&victim);
 }
 
 CASE(refuse_no_descriptor, WW_CAP_EXPORT)
@@ -144,8 +138,8 @@ CASE(refuse_many_descriptors, WW_CAP_EXPORT)
 
 CASE(refuse_received_pipe, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int pipes[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	MUST_CALL(pipe2(pipes, O_CLOEXEC));
@@ -154,15 +148,14 @@ CASE(refuse_received_pipe, WW_CAP_EXPORT)
 			pipes, 1, WW_ERR_DESCRIPTOR);
 	close(pipes[0]);
 	close(pipes[1]);
-	victim_end(&victim);
 }
 
 /* A stream may deliver one message in as many pieces as it likes. */
 CASE(receive_stream_in_pieces, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	ww_memory *memory;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	packet_pair(SOCK_STREAM, sockets);
@@ -174,16 +167,15 @@ CASE(receive_stream_in_pieces, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	close(sockets[0]);
 	close(sockets[1]);
-	victim_end(&victim);
 }
 
 /* A program may have asked the kernel to send who is at the other end along with every message. */
 CASE(receive_beside_credentials, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	ww_memory *memory;
 	int sockets[2];
 	int yes = 1;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
@@ -198,7 +190,6 @@ CASE(receive_beside_credentials, WW_CAP_EXPORT)
 		close(sockets[0]);
 		close(sockets[1]);
 	}
-	victim_end(&victim);
 }
 
 /*
@@ -207,9 +198,9 @@ CASE(receive_beside_credentials, WW_CAP_EXPORT)
  */
 CASE(receive_from_one_who_left_bytes_unread, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	ww_memory *memory;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
@@ -229,7 +220,6 @@ CASE(receive_from_one_who_left_bytes_unread, WW_CAP_EXPORT)
 		MUST(!memory);
 		close(sockets[1]);
 	}
-	victim_end(&victim);
 }
 
 static void must_refuse_socket(struct victim *victim, int socket, ww_status status)
@@ -248,8 +238,8 @@ static void must_refuse_socket(struct victim *victim, int socket, ww_status stat
 /* The other end is closed: no signal, but a status, however long we would have waited. */
 CASE(refuse_closed_socket, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
@@ -260,14 +250,13 @@ CASE(refuse_closed_socket, WW_CAP_EXPORT)
 		close(sockets[1]);
 		must_refuse_socket(&victim, sockets[1], WW_ERR_DESCRIPTOR);
 	}
-	victim_end(&victim);
 }
 
 CASE(refuse_no_socket, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int pipes[2];
-	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ENDED_BY(victim_end) struct victim victim;
+	OWN(fd) int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	MUST_CALL(file);
@@ -278,8 +267,6 @@ CASE(refuse_no_socket, WW_CAP_EXPORT)
 	must_refuse_socket(&victim, INT32_MAX, WW_ERR_DESCRIPTOR);
 	close(pipes[0]);
 	close(pipes[1]);
-	close(file);
-	victim_end(&victim);
 }
 
 /* A pair of TCP sockets that are connected to each other. */
@@ -288,7 +275,7 @@ static void connect_tcp(int out_sockets[2])
 	struct sockaddr_in address = {.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(address);
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	OWN(fd) int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	out_sockets[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	MUST_CALL(bind(listening, (struct sockaddr *)&address, length));
@@ -297,14 +284,13 @@ static void connect_tcp(int out_sockets[2])
 	MUST_CALL(connect(out_sockets[0], (struct sockaddr *)&address, length));
 	out_sockets[1] = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 	MUST_CALL(out_sockets[1]);
-	close(listening);
 }
 
 CASE(refuse_other_sockets, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int sockets[2];
 	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	connect_tcp(sockets);
@@ -314,27 +300,25 @@ CASE(refuse_other_sockets, WW_CAP_EXPORT)
 	close(udp);
 	close(sockets[0]);
 	close(sockets[1]);
-	victim_end(&victim);
 }
 
 /* It does not tell whoever waits that its peer is gone. */
 CASE(refuse_datagram_socket, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	packet_pair(SOCK_DGRAM, sockets);
 	must_refuse_socket(&victim, sockets[0], WW_ERR_DESCRIPTOR);
 	close(sockets[0]);
 	close(sockets[1]);
-	victim_end(&victim);
 }
 
 /* A socket that listens, too, is connected to nobody. */
 CASE(refuse_unconnected_socket, WW_CAP_EXPORT)
 {
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
@@ -348,7 +332,6 @@ CASE(refuse_unconnected_socket, WW_CAP_EXPORT)
 		must_refuse_socket(&victim, alone, WW_ERR_DESCRIPTOR);
 		close(alone);
 	}
-	victim_end(&victim);
 }
 
 static uint64_t now_ns(void)
@@ -361,10 +344,10 @@ static uint64_t now_ns(void)
 
 CASE(receive_times_out, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	struct ww_error before;
 	ww_memory *memory;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	before = *ww_error_last();
@@ -394,15 +377,14 @@ CASE(receive_times_out, WW_CAP_EXPORT)
 		close(sockets[0]);
 		close(sockets[1]);
 	}
-	victim_end(&victim);
 }
 
 /* A message that is refused is gone. */
 CASE(receive_refuses_access_not_granted, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	ww_memory *memory;
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	packet_pair(SOCK_SEQPACKET, sockets);
@@ -418,5 +400,4 @@ CASE(receive_refuses_access_not_granted, WW_CAP_EXPORT)
 			&memory));
 	close(sockets[0]);
 	close(sockets[1]);
-	victim_end(&victim);
 }

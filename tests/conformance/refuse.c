@@ -38,8 +38,8 @@ static void must_refuse_import(struct victim *victim, int fd,
 
 CASE(refuse_descriptor_not_open, WW_CAP_EXPORT)
 {
-	struct victim victim;
 	int closed;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	closed = dup(victim.fd);
@@ -48,7 +48,6 @@ CASE(refuse_descriptor_not_open, WW_CAP_EXPORT)
 	must_refuse_import(&victim, -1, &victim.description, WW_ERR_DESCRIPTOR, "descriptor");
 	must_refuse_import(&victim, INT32_MAX, &victim.description, WW_ERR_DESCRIPTOR,
 		"descriptor");
-	victim_end(&victim);
 }
 
 static int make_memfd(uint64_t bytes, int seals)
@@ -74,9 +73,9 @@ static int make_file(uint64_t bytes)
 
 static void refuse_other_things(uint32_t kind)
 {
-	struct victim victim;
 	int pipes[2];
 	int sockets[2];
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, kind);
 	MUST_CALL(pipe2(pipes, O_CLOEXEC));
@@ -96,7 +95,6 @@ static void refuse_other_things(uint32_t kind)
 		close(others[i]);
 	}
 	close(sockets[1]);
-	victim_end(&victim);
 }
 
 CASE(refuse_descriptor_of_other_things, WW_CAP_EXPORT)
@@ -114,9 +112,9 @@ CASE(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)
 {
 	static const int wrong[] = {0, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_GROW | F_SEAL_SEAL,
 		F_SEAL_SEAL};
-	struct victim victim;
 	ww_memory *memory;
-	int fd;
+	ENDED_BY(victim_end) struct victim victim;
+	OWN(fd) int fd;
 
 	victim_make(&victim, WW_MEMORY_HOST);
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
@@ -130,8 +128,6 @@ CASE(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)
 		ww_memory_import_fd(victim.device, fd, &victim.description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
-	close(fd);
-	victim_end(&victim);
 }
 
 /* The description with some of its fields changed, and a right checksum. */
@@ -221,20 +217,18 @@ CASE(refuse_size_described_wrongly_host_kind, WW_CAP_HOST_MEMORY)
 /* A GPU's descriptor described as a memfd, and the other way round. */
 CASE(refuse_descriptor_of_other_kind, WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 {
-	struct victim vmm;
-	struct victim host;
+	ENDED_BY(victim_end) struct victim vmm;
+	ENDED_BY(victim_end) struct victim host;
 
 	victim_make(&vmm, WW_MEMORY_VMM);
 	victim_make(&host, WW_MEMORY_HOST);
 	must_refuse_import(&vmm, vmm.fd, &host.description, WW_ERR_DESCRIPTOR, "descriptor");
 	must_refuse_import(&vmm, host.fd, &vmm.description, WW_ERR_DESCRIPTOR, "descriptor");
-	victim_end(&host);
-	victim_end(&vmm);
 }
 
 CASE(refuse_every_flipped_bit, WW_CAP_EXPORT)
 {
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t bit = 0; bit < 8 * sizeof(victim.description); bit++) {
@@ -243,13 +237,12 @@ CASE(refuse_every_flipped_bit, WW_CAP_EXPORT)
 		damaged.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
 		must_refuse_import(&victim, victim.fd, &damaged, WW_ERR_PROTOCOL, "descri");
 	}
-	victim_end(&victim);
 }
 
 CASE(refuse_foreign_description, WW_CAP_EXPORT)
 {
 	struct ww_memory_description foreign;
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	memset(&foreign, 0, sizeof(foreign));
@@ -260,13 +253,12 @@ CASE(refuse_foreign_description, WW_CAP_EXPORT)
 	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
 	description_seal(&foreign);
 	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
-	victim_end(&victim);
 }
 
 CASE(refuse_newer_version, WW_CAP_EXPORT)
 {
 	struct ww_memory_description newer;
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	newer = victim.description;
@@ -280,15 +272,14 @@ CASE(refuse_newer_version, WW_CAP_EXPORT)
 	newer.bytes[VERSION_AT] = 0;
 	description_seal(&newer);
 	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
-	victim_end(&victim);
 }
 
 CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	struct victim victim;
-	ww_memory *memory;
-	int fd;
+	ENDED_BY(victim_end) struct victim victim;
+	OWN(memory) ww_memory *memory;
+	OWN(fd) int fd;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
@@ -297,9 +288,6 @@ CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
 	MUST_OK(ww_memory_import_fd(victim.device, fd, &description, NULL, &memory));
-	ww_memory_unref(memory);
-	close(fd);
-	victim_end(&victim);
 }
 
 static void say_no_backing(struct ww_description *fields)
@@ -376,13 +364,12 @@ static void say_other_home(struct ww_description *fields)
 CASE(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	struct ww_memory_description forged;
-	struct victim victim;
+	ENDED_BY(victim_end) struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	forged = forge(&victim.description, say_other_home);
 	victim.memory = ww_memory_unref(victim.memory);
 	must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "GPU");
-	victim_end(&victim);
 }
 
 static void say_writable(struct ww_description *fields)
@@ -394,9 +381,9 @@ static void say_writable(struct ww_description *fields)
 CASE(refuse_forged_access, WW_CAP_HOST_MEMORY)
 {
 	struct ww_memory_description description;
-	struct victim victim;
 	ww_memory *memory;
-	int fd;
+	ENDED_BY(victim_end) struct victim victim;
+	OWN(fd) int fd;
 
 	victim_make(&victim, WW_MEMORY_HOST);
 	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
@@ -406,17 +393,15 @@ CASE(refuse_forged_access, WW_CAP_HOST_MEMORY)
 		ww_memory_import_fd(victim.device, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
-	close(fd);
-	victim_end(&victim);
 }
 
 /* A untrusted process's memory under the name of ours must not be taken for ours. */
 CASE(refuse_to_confuse_objects, WW_CAP_EXPORT)
 {
-	struct victim ours;
-	struct victim theirs;
 	ww_memory *memory = NULL;
 	ww_status status;
+	ENDED_BY(victim_end) struct victim ours;
+	ENDED_BY(victim_end) struct victim theirs;
 
 	victim_make(&ours, WW_MEMORY_VMM);
 	victim_make(&theirs, WW_MEMORY_VMM);
@@ -433,6 +418,4 @@ CASE(refuse_to_confuse_objects, WW_CAP_EXPORT)
 	}
 	pattern_verify(ours.memory, 1);
 	pattern_verify(theirs.memory, 2);
-	victim_end(&theirs);
-	victim_end(&ours);
 }

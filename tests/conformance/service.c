@@ -15,11 +15,10 @@
 
 /* --- making and opening --- */
 
-CASE(service_create_refuses, 0)
+SCENE_CASE(service_create_refuses, 0)
 {
 	ww_service *service;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "power of two",
 		ww_service_create(scene.device, scene.broker, "s", SERVICE(.calls_max = 3), NULL,
 			&service));
@@ -31,7 +30,6 @@ CASE(service_create_refuses, 0)
 			NULL, &service));
 	MUST(!service);
 	scene_has_objects(0);
-	scene_end();
 }
 
 static ww_status nothing(void *context, ww_call *one)
@@ -46,8 +44,8 @@ CASE(service_open_refuses_other_objects, SERVICES)
 {
 	static const char *const names[] = {"sealed", "shared"};
 	const uint32_t states[] = {WW_STATE_SEALED, WW_STATE_SHARED};
-	struct stage stage;
 	ww_client *client;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, NULL);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -63,14 +61,12 @@ CASE(service_open_refuses_other_objects, SERVICES)
 				NULL, &client));
 		ww_memory_unref(memory);
 	}
-	stage_end(&stage);
 }
 
-CASE(service_open_says_what_did_not_come, SERVICES)
+SCENE_CASE(service_open_says_what_did_not_come, SERVICES)
 {
 	ww_client *client;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "absent",
 		ww_client_open(scene.broker, "absent", NULL, 0, NULL, &client));
 	MUST_REFUSE(WW_TIMED_OUT, "no service of that name came within 2 ms; start its server",
@@ -78,7 +74,6 @@ CASE(service_open_says_what_did_not_come, SERVICES)
 	MUST_REFUSE(WW_TIMED_OUT, "'absent'",
 		ww_client_open(scene.broker, "absent", NULL, 1, NULL, &client));
 	MUST(!client);
-	scene_end();
 }
 
 /* A function may fail as if its server had ended: that is its answer. */
@@ -86,8 +81,8 @@ CASE(service_answer_is_not_repeated, SERVICES)
 {
 	const struct ww_value value = value_i32(WW_ERR_PEER_LOST);
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	MUST_STATUS(WW_ERR_PEER_LOST,
@@ -96,18 +91,15 @@ CASE(service_answer_is_not_repeated, SERVICES)
 			NULL, &ticket));
 	MUST_OK(ww_service_info_get(stage.service, &info));
 	MUST_EQUAL(1, info.calls);
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 /* A caller that waits for nothing learns that the function may come yet. */
-CASE(service_find_while_it_starts, SERVICES)
+SCENE_CASE(service_find_while_it_starts, SERVICES)
 {
-	ww_service *service;
-	ww_client *client;
+	OWN(service) ww_service *service;
+	OWN(client) ww_client *client;
 	uint32_t found;
 
-	scene_begin();
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no function 'late' yet, as it is still starting",
@@ -115,14 +107,11 @@ CASE(service_find_while_it_starts, SERVICES)
 	MUST_OK(ww_service_start(service));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no function 'late'; see `warpway functions`",
 		ww_client_find(client, "late", NULL, 0, NULL, &found));
-	ww_client_unref(client);
-	ww_service_unref(service);
-	scene_end();
 }
 
 CASE(service_offer_refuses, SERVICES)
 {
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, SERVICE(.functions_max = 10));
 	MUST_REFUSE(WW_ERR_EXISTS, "'add'",
@@ -133,15 +122,14 @@ CASE(service_offer_refuses, SERVICES)
 		ww_service_offer(stage.service, "x", "f33 x", nothing, NULL, NULL));
 	MUST_REFUSE(WW_ERR_LIMIT, "functions_max",
 		ww_service_offer(stage.service, "x", "", nothing, NULL, NULL));
-	stage_end(&stage);
 }
 
 CASE(service_tells_what_it_offers, SERVICES)
 {
 	struct ww_function_info function = WW_INIT(struct ww_function_info);
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
-	struct stage stage;
 	uint32_t found;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, SERVICE(.version = "2.1"));
 	MUST_OK(ww_client_service_info_get(stage.client, &info));
@@ -157,14 +145,13 @@ CASE(service_tells_what_it_offers, SERVICES)
 	MUST_REFUSE(WW_ERR_MISMATCH, "i64 a, i64 b = 10 -> i64 sum",
 		ww_client_find(stage.client, "add", "i64 a -> i64 sum", 0, NULL, &found));
 	MUST_OK(ww_client_find(stage.client, "add", "i64 a,i64 b=10->i64 sum", 0, NULL, &found));
-	stage_end(&stage);
 }
 
 CASE(service_observer_sees_and_cannot_call, SERVICES)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
-	struct stage stage;
-	ww_client *observer;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(client) ww_client *observer;
 
 	stage_open(&stage, SERVICE(.mode = 0600));
 	MUST_OK(ww_client_open(scene.broker, "s",
@@ -175,8 +162,6 @@ CASE(service_observer_sees_and_cannot_call, SERVICES)
 	MUST_REFUSE(WW_ERR_ACCESS, "observes",
 		ww_client_submit(observer, stage_find(observer, "nop"), NULL, 0, NULL, 0, NULL,
 			NULL));
-	ww_client_unref(observer);
-	stage_end(&stage);
 }
 
 CASE(service_opens_by_token, SERVICES)
@@ -188,8 +173,8 @@ CASE(service_opens_by_token, SERVICES)
 	};
 	struct ww_token reading;
 	struct ww_token token;
-	struct stage stage;
 	ww_client *client;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	MUST_OK(ww_service_export(stage.service, WW_ACCESS_WRITE, &no_escrow, NULL, &token));
@@ -198,7 +183,6 @@ CASE(service_opens_by_token, SERVICES)
 	ww_client_unref(stage.client);
 	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage.client));
 	ww_ticket_unref(stage_call(&stage, "add", values, 2));
-	stage_end(&stage);
 }
 
 /* --- calls --- */
@@ -208,8 +192,8 @@ CASE(service_calls_with_scalars_and_bytes, SERVICES)
 	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
 	const struct ww_value data = value_bytes("warpway", 7);
 	struct ww_value value;
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
@@ -224,16 +208,14 @@ CASE(service_calls_with_scalars_and_bytes, SERVICES)
 	MUST_OK(ww_ticket_result(ticket, 0, &value));
 	MUST_EQUAL(7, value.bytes);
 	MUST(!memcmp(value.data, "warpway", 7));
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(service_calls_with_memory, SERVICES)
 {
-	struct stage stage;
 	struct ww_value values[2];
 	struct ww_token token;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	uint8_t bytes[BYTES];
 
 	stage_begin(&stage, NULL);
@@ -254,18 +236,16 @@ CASE(service_calls_with_memory, SERVICES)
 	MUST(service_marks_made() > 0);
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	MUST_EQUAL(8, bytes[BYTES - 1]);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* Calls of one lane whose work is on a stream: the last one's value stays. */
 CASE(service_lane_is_in_order, SERVICES)
 {
-	struct stage stage;
 	struct ww_value values[2];
 	ww_ticket *tickets[32];
 	struct ww_token token;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	uint8_t byte;
 
 	stage_begin(&stage, NULL);
@@ -285,16 +265,14 @@ CASE(service_lane_is_in_order, SERVICES)
 	}
 	memory_get(memory, BYTES - 1, &byte, 1);
 	MUST_EQUAL(31, byte);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 CASE(service_returns_arrays, SERVICES)
 {
 	const struct ww_value values[] = {value_u64(BYTES), value_u8(9)};
 	struct ww_value result;
-	struct stage stage;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	ww_ticket *ticket;
 	uint8_t byte;
 
@@ -307,17 +285,15 @@ CASE(service_returns_arrays, SERVICES)
 	ww_ticket_unref(ticket);
 	memory_get(memory, BYTES - 1, &byte, 1);
 	MUST_EQUAL(9, byte);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* What a client has not taken is limited, and is released with its ticket. */
 CASE(service_limits_arrays_of_a_client, SERVICES)
 {
 	const struct ww_value values[] = {value_u64(1), value_u8(9)};
-	struct stage stage;
 	ww_ticket *first;
 	ww_ticket *second;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, SERVICE(.memory_bytes_max = UINT64_C(3) << 20));
 	first = stage_call(&stage, "make", values, 2);
@@ -326,7 +302,6 @@ CASE(service_limits_arrays_of_a_client, SERVICES)
 			FOREVER, NULL, &second));
 	ww_ticket_unref(first);
 	ww_ticket_unref(stage_call(&stage, "make", values, 2));
-	stage_end(&stage);
 }
 
 CASE(service_failures_reach_the_client, SERVICES)
@@ -334,8 +309,8 @@ CASE(service_failures_reach_the_client, SERVICES)
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	const struct ww_value wrong = value_u8(1);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	ticket = stage_submit(&stage, "fail", &status, 1);
@@ -349,13 +324,12 @@ CASE(service_failures_reach_the_client, SERVICES)
 			NULL, &ticket));
 	MUST_STATUS(WW_ERR_INVALID,
 		ww_client_submit(stage.client, 99, NULL, 0, NULL, 0, NULL, &ticket));
-	stage_end(&stage);
 }
 
 CASE(service_gives_caller, SERVICES)
 {
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
@@ -363,15 +337,13 @@ CASE(service_gives_caller, SERVICES)
 	MUST_EQUAL(geteuid(), result_scalar(ticket, 0));
 	MUST_EQUAL((uint32_t)getpid(), result_scalar(ticket, 1));
 	MUST_EQUAL(2, result_scalar(ticket, 2));
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(service_limits_function_to_users, SERVICES)
 {
 	const uint32_t others[] = {geteuid() + 1};
 	const uint32_t ours[] = {geteuid()};
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, NULL);
 	MUST_OK(ww_service_offer(stage.service, "theirs", "", nothing, NULL,
@@ -383,7 +355,6 @@ CASE(service_limits_function_to_users, SERVICES)
 	MUST_REFUSE(WW_ERR_ACCESS, "'theirs'",
 		ww_client_call(stage.client, stage_find(stage.client, "theirs"), NULL, 0, NULL,
 			FOREVER, NULL, NULL));
-	stage_end(&stage);
 }
 
 /* --- time, cancelling, room --- */
@@ -391,9 +362,9 @@ CASE(service_limits_function_to_users, SERVICES)
 CASE(service_queued_call_is_cancelled, SERVICES)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	struct stage stage;
-	ww_ticket *running;
-	ww_ticket *queued;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *running;
+	OWN(ticket) ww_ticket *queued;
 
 	stage_begin(&stage, NULL);
 	running = stage_submit(&stage, "hold", NULL, 0);
@@ -407,16 +378,13 @@ CASE(service_queued_call_is_cancelled, SERVICES)
 	MUST_STATUS(WW_CANCELLED, ww_ticket_wait(queued, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(queued, &info));
 	MUST(info.has_ended && !info.has_started);
-	ww_ticket_unref(running);
-	ww_ticket_unref(queued);
-	stage_end(&stage);
 }
 
 CASE(service_late_call_is_not_started, SERVICES)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_open(&stage, NULL);
 	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
@@ -425,29 +393,25 @@ CASE(service_late_call_is_not_started, SERVICES)
 	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
 	MUST(!info.has_started);
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(service_running_call_sees_its_deadline, SERVICES)
 {
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
 	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "hold"), NULL, 0,
 		SUBMIT(.deadline_ns = UINT64_C(200000000)), 0, NULL, &ticket));
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(ticket, FOREVER, NULL));
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(service_full_ring_times_out, SERVICES)
 {
-	struct stage stage;
 	ww_ticket *tickets[4];
-	ww_ticket *fifth;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *fifth;
 
 	stage_open(&stage, SERVICE(.calls_max = 4));
 	for (int i = 0; i < 4; i++)
@@ -463,8 +427,6 @@ CASE(service_full_ring_times_out, SERVICES)
 		ww_ticket_unref(tickets[i]);
 	}
 	MUST_OK(ww_ticket_wait(fifth, FOREVER, NULL));
-	ww_ticket_unref(fifth);
-	stage_end(&stage);
 }
 
 /* Arguments fill their area before the slots are used up. */
@@ -472,8 +434,8 @@ CASE(service_full_area_waits, SERVICES)
 {
 	static const uint8_t data[WW_CALL_BYTES_MAX] = {1};
 	const struct ww_value value = value_bytes(data, sizeof(data));
-	struct stage stage;
 	ww_ticket *tickets[40];
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, SERVICE(.arguments_bytes = 20000, .results_bytes = 20000));
 	for (int i = 0; i < 40; i++)
@@ -486,29 +448,27 @@ CASE(service_full_area_waits, SERVICES)
 		MUST(same.bytes == sizeof(data) && !memcmp(same.data, data, sizeof(data)));
 		ww_ticket_unref(tickets[i]);
 	}
-	stage_end(&stage);
 }
 
 CASE(service_refuses_what_is_larger_than_its_area, SERVICES)
 {
 	static const uint8_t data[WW_CALL_BYTES_MAX] = {1};
 	const struct ww_value value = value_bytes(data, sizeof(data));
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, SERVICE(.arguments_bytes = 1024));
 	MUST_REFUSE(WW_ERR_LIMIT, "arguments_bytes",
 		ww_client_submit(stage.client, stage_find(stage.client, "echo"), &value, 1, NULL, 0,
 			NULL, &ticket));
-	stage_end(&stage);
 }
 
 CASE(service_failed_dependency_ends_what_depends, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	struct stage stage;
 	ww_ticket *tickets[3];
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	tickets[0] = stage_submit(&stage, "fail", &status, 1);
@@ -524,17 +484,16 @@ CASE(service_failed_dependency_ends_what_depends, SERVICES)
 	}
 	for (int i = 0; i < 3; i++)
 		ww_ticket_unref(tickets[i]);
-	stage_end(&stage);
 }
 
 /* However many calls have ended since, a call that failed is known to those that depend on it. */
 CASE(service_remembers_failure_for_queued_dependent, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
-	struct stage stage;
-	ww_ticket *failed;
-	ww_ticket *held;
-	ww_ticket *dependent;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *failed;
+	OWN(ticket) ww_ticket *held;
+	OWN(ticket) ww_ticket *dependent;
 	ww_ticket *ticket;
 	uint32_t nop;
 
@@ -555,10 +514,6 @@ CASE(service_remembers_failure_for_queued_dependent, SERVICES)
 	ww_ticket_cancel(held);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(held, FOREVER, NULL));
 	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(dependent, FOREVER, NULL));
-	ww_ticket_unref(failed);
-	ww_ticket_unref(held);
-	ww_ticket_unref(dependent);
-	stage_end(&stage);
 }
 
 /* A stream of the client goes on when the value of a call is reached, and nobody waits for it. */
@@ -566,12 +521,12 @@ CASE(service_stream_waits_for_calls, SERVICES)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
 	struct ww_value values[2];
-	ww_timeline *timeline;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *tickets[3];
-	struct stage stage;
-	ww_memory *memory;
-	ww_stream *stream;
-	ww_memory *copy;
+	OWN(memory) ww_memory *memory;
+	OWN(stream) ww_stream *stream;
+	OWN(memory) ww_memory *copy;
 	uint8_t byte;
 
 	stage_begin(&stage, NULL);
@@ -593,11 +548,6 @@ CASE(service_stream_waits_for_calls, SERVICES)
 	MUST_EQUAL(7, byte);
 	for (int i = 0; i < 3; i++)
 		ww_ticket_unref(tickets[i]);
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	ww_memory_unref(copy);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* Also a call that is not run, or fails, raises the timeline. */
@@ -605,9 +555,9 @@ CASE(service_value_of_every_call_is_reached, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_ticket *late;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(ticket) ww_ticket *late;
 
 	stage_begin(&stage, NULL);
 	MUST_OK(ww_client_lane_timeline(stage.client, 3, FOREVER, NULL, &timeline));
@@ -619,16 +569,13 @@ CASE(service_value_of_every_call_is_reached, SERVICES)
 	MUST_EQUAL(3, info.value);
 	MUST_OK(ww_timeline_wait(timeline, info.value, FOREVER, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(late, FOREVER, NULL));
-	ww_ticket_unref(late);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* Lanes do not wait for each other; two threads run both. */
 CASE(service_lanes_run_beside_each_other, SERVICES)
 {
-	struct stage stage;
-	ww_ticket *running;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *running;
 
 	stage_begin(&stage, NULL);
 	stage_start_thread(&stage);
@@ -637,8 +584,6 @@ CASE(service_lanes_run_beside_each_other, SERVICES)
 		SUBMIT(.lane = 1), FOREVER, NULL, NULL));
 	ww_ticket_cancel(running);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
-	ww_ticket_unref(running);
-	stage_end(&stage);
 }
 
 /* --- the end --- */
@@ -647,7 +592,7 @@ CASE(service_descriptor_shows_calls, SERVICES)
 {
 	struct stage stage;
 	ww_ticket *ticket;
-	int fd;
+	OWN(fd) int fd;
 
 	stage_open(&stage, NULL);
 	MUST_OK(ww_service_eventfd(stage.service, &fd));
@@ -668,17 +613,16 @@ CASE(service_descriptor_shows_calls, SERVICES)
 	MUST_STATUS(WW_END, ww_service_serve(stage.service, 0, NULL));
 	stage_end(&stage);
 	MUST(is_readable(fd)); /* for ever */
-	close(fd);
 }
 
 /* The call's function has returned, and its work on a stream ends the call later. */
 CASE(service_descriptor_shows_end_of_work, SERVICES)
 {
 	struct ww_value values[2];
-	ww_memory *memory;
-	struct stage stage;
-	ww_ticket *ticket;
-	int fd;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
+	OWN(ticket) ww_ticket *ticket;
+	OWN(fd) int fd;
 
 	stage_open(&stage, NULL);
 	memory = scene_make(BYTES, 1);
@@ -691,16 +635,12 @@ CASE(service_descriptor_shows_end_of_work, SERVICES)
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	}
 	MUST_OK(ww_ticket_wait(ticket, 0, NULL));
-	ww_ticket_unref(ticket);
-	ww_memory_unref(memory);
-	stage_end(&stage);
-	close(fd);
 }
 
 CASE(service_drains, SERVICES)
 {
-	struct stage stage;
-	ww_ticket *before;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *before;
 	ww_ticket *after;
 
 	stage_open(&stage, NULL);
@@ -716,16 +656,14 @@ CASE(service_drains, SERVICES)
 	MUST_STATUS(WW_ERR_UNAVAILABLE, ww_client_wait_ready(stage.client, 0, NULL));
 	MUST_STATUS(WW_END, ww_service_serve(stage.service, FOREVER, NULL));
 	MUST_OK(ww_ticket_wait(before, 0, NULL));
-	ww_ticket_unref(before);
-	stage_end(&stage);
 }
 
 /* Calls that were not started have the reason. */
 CASE(service_closed_ends_calls, SERVICES)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_open(&stage, NULL);
 	ticket = stage_submit(&stage, "nop", NULL, 0);
@@ -733,17 +671,15 @@ CASE(service_closed_ends_calls, SERVICES)
 	MUST_REFUSE(WW_ERR_UNAVAILABLE, "closed", ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
 	MUST(!info.has_started);
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(service_counts_calls, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_function_info info = WW_INIT(struct ww_function_info);
-	struct stage stage;
 	ww_ticket *ticket;
 	uint64_t runs = 0;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	ticket = stage_submit(&stage, "fail", &status, 1);
@@ -756,5 +692,4 @@ CASE(service_counts_calls, SERVICES)
 	for (uint32_t i = 0; i < WW_SERVICE_LATENCIES; i++)
 		runs += info.latency[i];
 	MUST_EQUAL(1, runs);
-	stage_end(&stage);
 }

@@ -68,8 +68,8 @@ static void must_wait(struct stage *stage, ww_ticket *ticket)
 
 CASE(service_call_starts_after_value, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *behind;
 	ww_ticket *ticket;
 
@@ -85,15 +85,13 @@ CASE(service_call_starts_after_value, SERVICES)
 	must_end(ticket, WW_OK);
 	must_end(behind, WW_OK);
 	must_end(submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 3)), WW_OK);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 CASE(service_call_starts_after_token, SERVICES)
 {
 	struct ww_token token;
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
@@ -106,18 +104,16 @@ CASE(service_call_starts_after_token, SERVICES)
 		MUST_OK(ww_timeline_signal(timeline, value));
 		must_end(ticket, WW_OK);
 	}
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* What a stream of the client does before it signals, the function finds done. */
 CASE(service_call_starts_after_stream, SERVICES)
 {
 	struct ww_value values[2];
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_memory *memory;
-	ww_stream *stream;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(memory) ww_memory *memory;
+	OWN(stream) ww_stream *stream;
 	uint8_t byte;
 
 	stage_begin(&stage, NULL);
@@ -135,19 +131,15 @@ CASE(service_call_starts_after_stream, SERVICES)
 		memory_get(memory, BYTES - 1, &byte, 1);
 		MUST_EQUAL(i + 1, byte);
 	}
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* The token goes with as many arguments as there are. */
 CASE(service_call_after_value_has_its_arguments, SERVICES)
 {
 	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	timeline = timeline_make();
@@ -157,9 +149,6 @@ CASE(service_call_after_value_has_its_arguments, SERVICES)
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_EQUAL(42, result_scalar(ticket, 0));
-	ww_ticket_unref(ticket);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 static struct ww_ticket_info info_of(ww_ticket *ticket)
@@ -209,7 +198,7 @@ static void queue_end(struct queue *queue)
 /* The values of the lane's timeline go by the order of its calls, not by that of the replies. */
 CASE(service_late_call_ends_behind_one_that_waits, SERVICES)
 {
-	struct queue queue;
+	ENDED_BY(queue_end) struct queue queue;
 
 	queue_begin(&queue);
 	MUST_REFUSE(WW_TIMED_OUT, "call 3 of 'nop' was not started: it was queued for ",
@@ -227,14 +216,13 @@ CASE(service_late_call_ends_behind_one_that_waits, SERVICES)
 	MUST_OK(ww_timeline_wait(queue.values, info_of(queue.last).value, FOREVER, NULL));
 	ww_ticket_unref(queue.late);
 	ww_ticket_unref(queue.last);
-	queue_end(&queue);
 }
 
 /* A stream that waits for the late call waits for the calls before it. */
 CASE(service_stream_waits_though_a_call_is_late, SERVICES)
 {
-	struct queue queue;
-	ww_stream *stream;
+	ENDED_BY(queue_end) struct queue queue;
+	OWN(stream) ww_stream *stream;
 
 	queue_begin(&queue);
 	stream = stream_make(scene.device);
@@ -248,15 +236,13 @@ CASE(service_stream_waits_though_a_call_is_late, SERVICES)
 	MUST_OK(ww_ticket_stream_wait(queue.late, stream, 0, 0, NULL));
 	ww_ticket_unref(queue.late);
 	ww_ticket_unref(queue.last);
-	ww_stream_unref(stream);
-	queue_end(&queue);
 }
 
 /* The same behind a call whose function runs; a second thread serves. */
 CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
 {
-	ww_timeline *values;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *values;
 	ww_ticket *running;
 	ww_ticket *late[2];
 
@@ -277,15 +263,13 @@ CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
 	ww_ticket_unref(running);
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(late[i]);
-	ww_timeline_unref(values);
-	stage_end(&stage);
 }
 
 /* Nobody serves until the call is cancelled. */
 CASE(service_late_call_was_cancelled, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *first;
 	ww_ticket *late;
 
@@ -299,8 +283,6 @@ CASE(service_late_call_was_cancelled, SERVICES)
 	must_wait(&stage, first);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	must_end(first, WW_OK);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 static ww_ticket *fail_in_lane(struct stage *stage, uint32_t lane)
@@ -317,13 +299,13 @@ static ww_ticket *fail_in_lane(struct stage *stage, uint32_t lane)
 /* A stream that waits for it waits for the calls before it. */
 CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 {
-	ww_timeline *timeline;
-	ww_timeline *values;
-	struct stage stage;
-	ww_stream *stream;
-	ww_ticket *failed;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(timeline) ww_timeline *values;
+	OWN(stream) ww_stream *stream;
+	OWN(ticket) ww_ticket *failed;
 	ww_ticket *first;
-	ww_ticket *late;
+	OWN(ticket) ww_ticket *late;
 
 	stage_begin(&stage, NULL);
 	timeline = timeline_make();
@@ -341,20 +323,14 @@ CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 	must_end(first, WW_OK);
 	MUST_OK(ww_ticket_stream_wait(late, stream, 0, FOREVER, NULL));
 	MUST_OK(ww_stream_synchronize(stream, FOREVER, NULL));
-	ww_ticket_unref(late);
-	ww_ticket_unref(failed);
-	ww_stream_unref(stream);
-	ww_timeline_unref(values);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* On a slow machine the server does not have the timeline in time: then the call gets more time. */
 CASE(service_late_call_names_its_value, SERVICES)
 {
 	uint64_t deadline_ns = SHORT_NS;
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	bool is_named;
 
 	stage_begin(&stage, NULL);
@@ -369,14 +345,12 @@ CASE(service_late_call_names_its_value, SERVICES)
 		ww_ticket_unref(ticket);
 		deadline_ns *= 2;
 	} while (!is_named);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 CASE(service_waiting_call_is_cancelled, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
@@ -395,8 +369,6 @@ CASE(service_waiting_call_is_cancelled, SERVICES)
 			SUBMIT(.after = timeline, .after_value = 1), UINT64_C(20000000), NULL,
 			NULL));
 	must_end(submit_nop(stage.client, NULL), WW_OK);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* What the server cannot import ends the call that names it, and no other one. */
@@ -404,9 +376,9 @@ CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
 {
 	ww_timeline *timeline;
 	struct ww_token token;
-	struct stage stage;
 	ww_memory *memory;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	MUST_REFUSE(WW_ERR_INVALID, "after_token",
@@ -431,7 +403,6 @@ CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
 		ww_ticket_wait(ticket, FOREVER, NULL));
 	must_end(ticket, WW_ERR_NOT_FOUND);
 	must_end(submit_nop(stage.client, NULL), WW_OK);
-	stage_end(&stage);
 }
 
 /* A call that waits for another one and for a timeline starts after both. */
@@ -439,10 +410,10 @@ CASE(service_call_depends_and_starts_after_value, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_ticket *failed;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(ticket) ww_ticket *failed;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	timeline = timeline_make();
@@ -457,10 +428,6 @@ CASE(service_call_depends_and_starts_after_value, SERVICES)
 	ticket = submit_nop(stage.client,
 		SUBMIT(.lane = 1, .depends_on = info.number, .after = timeline, .after_value = 2));
 	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(ticket, FOREVER, NULL));
-	ww_ticket_unref(failed);
-	ww_ticket_unref(ticket);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* All lanes of a client wait for ever: another one's calls are served all the same. */
@@ -469,8 +436,8 @@ CASE(service_lanes_that_wait_harm_nobody_else, SERVICES)
 	ww_ticket *tickets[WW_SERVICE_LANES_MAX];
 	ww_timeline *timelines[WW_SERVICE_LANES_MAX];
 	const struct ww_value values[] = {value_i64(1), value_i64(2)};
-	struct stage stage;
-	ww_client *victim;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(client) ww_client *victim;
 
 	stage_begin(&stage, NULL);
 	stage_start_thread(&stage);
@@ -494,8 +461,6 @@ CASE(service_lanes_that_wait_harm_nobody_else, SERVICES)
 		must_end(tickets[i], i % 2 ? WW_CANCELLED : WW_OK);
 		ww_timeline_unref(timelines[i]);
 	}
-	ww_client_unref(victim);
-	stage_end(&stage);
 }
 
 /* The server lets go of those that were used least recently, and imports them again. */
@@ -503,8 +468,8 @@ CASE(service_call_starts_after_one_of_many_timelines, SERVICES)
 {
 	struct ww_token tokens[MANY];
 	ww_timeline *timelines[MANY];
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	for (uint32_t i = 0; i < MANY; i++) {
@@ -520,13 +485,12 @@ CASE(service_call_starts_after_one_of_many_timelines, SERVICES)
 	}
 	for (uint32_t i = 0; i < MANY; i++)
 		ww_timeline_unref(timelines[i]);
-	stage_end(&stage);
 }
 
 CASE(service_drains_though_a_call_waits, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *behind;
 	ww_ticket *ticket;
 
@@ -539,17 +503,15 @@ CASE(service_drains_though_a_call_waits, SERVICES)
 	MUST_STATUS(WW_END, ww_service_serve(stage.service, FOREVER, NULL));
 	must_end(ticket, WW_ERR_UNAVAILABLE);
 	must_end(behind, WW_OK);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* Both the client and the service may end while calls wait. */
 CASE(service_ends_while_a_call_waits, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_client *other;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(client) ww_client *other;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
 	timeline = timeline_make();
@@ -557,8 +519,4 @@ CASE(service_ends_while_a_call_waits, SERVICES)
 	ww_ticket_unref(submit_nop(other, SUBMIT(.after = timeline, .after_value = 1)));
 	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
 	must_wait(&stage, ticket);
-	ww_client_unref(other);
-	ww_ticket_unref(ticket);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }

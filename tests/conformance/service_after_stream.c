@@ -110,8 +110,8 @@ static void serve_until_waits(struct gated *gated, uint32_t count)
 /* The server finds the call, although it is not time yet to poll the timeline. */
 CASE(service_stream_tells_of_value, GPU_STREAMS)
 {
-	struct gated gated;
 	ww_ticket *ticket;
+	ENDED_BY(gated_end) struct gated gated;
 
 	gated_begin(&gated, 1, 1);
 	ticket = submit_after(&gated, 0, 1, 0);
@@ -125,7 +125,6 @@ CASE(service_stream_tells_of_value, GPU_STREAMS)
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(gated.stage.service, 0, NULL));
 	MUST_STATUS(WW_OK, ww_ticket_wait(ticket, 0, NULL));
 	must_end(ticket, WW_OK);
-	gated_end(&gated);
 }
 
 /* A lane waits, by polling. */
@@ -161,7 +160,7 @@ CASE(service_stream_waits_for_what_is_submitted, GPU_STREAMS)
 CASE(service_few_streams_wait_for_many_lanes, GPU_STREAMS)
 {
 	ww_ticket *tickets[LANES];
-	struct gated gated;
+	ENDED_BY(gated_end) struct gated gated;
 
 	gated_begin(&gated, WW_SERVICE_AFTER_STREAMS_MAX, LANES);
 	stage_start_thread(&gated.stage);
@@ -174,7 +173,6 @@ CASE(service_few_streams_wait_for_many_lanes, GPU_STREAMS)
 	for (uint32_t i = 0; i < LANES; i++)
 		must_end(tickets[i], WW_OK);
 	await_waits(&gated, 0);
-	gated_end(&gated);
 }
 
 static void serve_until_ended(struct gated *gated, ww_ticket *ticket, ww_status status)
@@ -220,11 +218,11 @@ CASE(service_ends_while_a_stream_waits, GPU_STREAMS)
 CASE(service_streams_of_a_process_are_few, GPU_STREAMS)
 {
 	ww_ticket *tickets[WW_SERVICE_AFTER_STREAMS_MAX];
-	struct gated gated;
-	ww_service *other;
+	ENDED_BY(gated_end) struct gated gated;
+	OWN(service) ww_service *other;
 	ww_ticket *ticket;
 	uint32_t nop;
-	ww_client *client;
+	OWN(client) ww_client *client;
 
 	gated_begin(&gated, WW_SERVICE_AFTER_STREAMS_MAX, 1);
 	for (uint32_t i = 0; i < WW_SERVICE_AFTER_STREAMS_MAX; i++)
@@ -247,9 +245,6 @@ CASE(service_streams_of_a_process_are_few, GPU_STREAMS)
 	while (ww_ticket_wait(ticket, 0, NULL) == WW_NOT_READY)
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(other, 0, NULL));
 	must_end(ticket, WW_OK);
-	ww_client_unref(client);
-	ww_service_unref(other);
-	gated_end(&gated);
 }
 
 /* The signaller ends: the wait is over, and the call is not run. The stream can wait again. */

@@ -10,14 +10,13 @@
 /* One memory: its token, as alloc returned it. */
 static struct ww_token alloc_with(ww_client *client, const struct ww_value *values, uint32_t count)
 {
-	ww_ticket *ticket = stage_call_by(client, "warpway.alloc", values, count);
+	OWN(ticket) ww_ticket *ticket = stage_call_by(client, "warpway.alloc", values, count);
 	struct ww_value result;
 	struct ww_token token;
 
 	MUST_OK(ww_ticket_result(ticket, 0, &result));
 	MUST_EQUAL(WW_ARGUMENT_ARRAY, result.kind);
 	token = *result.token;
-	ww_ticket_unref(ticket);
 	return token;
 }
 
@@ -59,9 +58,9 @@ static void has_no_name(const char *name)
 CASE(builtin_alloc_and_free, SERVICES)
 {
 	struct ww_value result;
-	struct stage stage;
 	struct ww_token token;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
 	ticket = CALL(&stage, "warpway.alloc", value_u64(100));
@@ -85,31 +84,28 @@ CASE(builtin_alloc_and_free, SERVICES)
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		stage_try(stage.client, "warpway.free",
 			(const struct ww_value[]){value_token(&token)}, 1, NULL));
-	stage_end(&stage);
 }
 
 /* Though nobody has taken the result yet. */
 CASE(builtin_free_releases_the_result, SERVICES)
 {
 	struct ww_value result;
-	struct stage stage;
-	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *ticket;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
 	ticket = CALL(&stage, "warpway.alloc", value_u64(100));
 	MUST_OK(ww_ticket_result(ticket, 0, &result));
 	free_it(&stage, result.token);
 	is_gone(result.token);
-	ww_ticket_unref(ticket);
-	stage_end(&stage);
 }
 
 CASE(builtin_free_refuses, SERVICES)
 {
 	struct ww_token tokens[3];
-	struct stage stage;
-	ww_memory *other;
-	ww_memory *ours;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *other;
+	OWN(memory) ww_memory *ours;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
 	other = scene_make(BYTES, 1);
@@ -123,18 +119,15 @@ CASE(builtin_free_refuses, SERVICES)
 	REFUSED(&stage, WW_ERR_MISMATCH, "for reading only", "warpway.free",
 		value_token(&tokens[2]));
 	free_it(&stage, &tokens[1]);
-	ww_memory_unref(other);
-	ww_memory_unref(ours);
-	stage_end(&stage);
 }
 
 /* What a process has mapped stays as it was. */
 CASE(builtin_alloc_ends_with_the_client, SERVICES)
 {
 	struct ww_token tokens[2];
-	struct stage stage;
 	ww_client *client;
-	ww_memory *mapped;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *mapped;
 	uint8_t byte;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
@@ -152,8 +145,6 @@ CASE(builtin_alloc_ends_with_the_client, SERVICES)
 	has_no_name("s/x");
 	memory_get(mapped, 99, &byte, 1);
 	MUST_EQUAL(9, byte);
-	ww_memory_unref(mapped);
-	stage_end(&stage);
 }
 
 CASE(builtin_alloc_with_a_name, SERVICES)
@@ -178,8 +169,8 @@ CASE(builtin_alloc_with_a_name, SERVICES)
 CASE(builtin_alloc_refuses, SERVICES)
 {
 	char long_name[WW_NAME_BYTES];
-	struct stage stage;
 	const struct ww_value bytes = value_u64(100);
+	ENDED_BY(stage_end) struct stage stage;
 
 	memset(long_name, 'x', sizeof(long_name));
 	stage_begin_with(&stage, ALL_BUILTIN);
@@ -202,20 +193,18 @@ CASE(builtin_alloc_refuses, SERVICES)
 		value_u32(0), value_true());
 	REFUSED(&stage, WW_ERR_INVALID, "", "warpway.alloc", value_u64(0));
 	ALLOC(stage.client, value_u64(2 * UNIT)); /* nothing is counted of all these */
-	stage_end(&stage);
 }
 
 CASE(builtin_alloc_of_a_service_without_a_name, SERVICES)
 {
 	struct ww_token token;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_builtin(&stage, NULL, SERVICE(.builtin = ALL_BUILTIN));
 	REFUSED(&stage, WW_ERR_UNSUPPORTED, "without a name", "warpway.alloc", value_u64(1),
 		value_text("s/x"));
 	token = ALLOC(stage.client, value_u64(1));
 	free_it(&stage, &token);
-	stage_end(&stage);
 }
 
 /* --- limits --- */
@@ -228,8 +217,8 @@ static void is_full(struct stage *stage, uint64_t bytes)
 CASE(builtin_alloc_is_limited_for_a_user, SERVICES)
 {
 	struct ww_token tokens[2];
-	struct stage stage;
 	ww_client *other;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
 	is_full(&stage, UINT64_MAX);
@@ -252,16 +241,15 @@ CASE(builtin_alloc_is_limited_for_a_user, SERVICES)
 	free_it(&stage, &tokens[0]);
 	free_it(&stage, &tokens[1]);
 	ALLOC(stage.client, value_u64(2 * UNIT));
-	stage_end(&stage);
 }
 
 /* Of the client that made it nothing is left; it counts until it is removed. */
 CASE(builtin_alloc_kept_stays, SERVICES)
 {
 	struct ww_token token;
-	struct stage stage;
 	ww_client *client;
 	uint32_t mode;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_with(&stage, ALL_BUILTIN);
 	client = stage_client(&stage);
@@ -279,7 +267,6 @@ CASE(builtin_alloc_kept_stays, SERVICES)
 	MUST_OK(ww_broker_remove(scene.broker, "s/other"));
 	ALLOC(stage.client, value_u64(UNIT)); /* what was removed counts no more */
 	is_full(&stage, 1);
-	stage_end(&stage);
 }
 
 CASE(builtin_alloc_kept_outlives_the_service, SERVICES)

@@ -136,7 +136,7 @@ static void function_info(struct stage *stage, const char *name, struct ww_funct
 CASE(service_batch_refuses, SERVICES)
 {
 	struct ww_function_info info;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 0, 0);
 	MUST_REFUSE(WW_ERR_INVALID, "at most 256",
@@ -154,15 +154,14 @@ CASE(service_batch_refuses, SERVICES)
 	MUST_EQUAL(64, info.batch_calls_max);
 	function_info(&stage, "nop", &info);
 	MUST_EQUAL(0, info.batch_calls_max);
-	stage_end(&stage);
 }
 
 CASE(service_batch_is_run_when_full, SERVICES)
 {
 	struct ww_function_info info;
 	ww_ticket *tickets[3];
-	struct stage stage;
 	uint64_t runs = 0;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, LONG_NS);
 	stage_start_thread(&stage);
@@ -176,14 +175,13 @@ CASE(service_batch_is_run_when_full, SERVICES)
 	for (uint32_t i = 0; i < WW_SERVICE_LATENCIES; i++)
 		runs += info.latency[i];
 	MUST_EQUAL(3, runs);
-	stage_end(&stage);
 }
 
 /* The fourth call of a batch of three is in the next one. */
 CASE(service_batch_is_no_larger_than_it_may_be, SERVICES)
 {
 	ww_ticket *tickets[7];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, 0);
 	for (uint32_t i = 0; i < 7; i++)
@@ -191,14 +189,13 @@ CASE(service_batch_is_no_larger_than_it_may_be, SERVICES)
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	for (uint32_t i = 0; i < 7; i++)
 		must_have(tickets[i], i + 1, i < 6 ? 3 : 1);
-	stage_end(&stage);
 }
 
 CASE(service_batch_without_wait_takes_what_is_there, SERVICES)
 {
 	ww_ticket *tickets[5];
-	struct stage stage;
-	ww_client *other;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(client) ww_client *other;
 
 	open_with(&stage, 0, 0);
 	other = stage_client(&stage);
@@ -207,14 +204,12 @@ CASE(service_batch_without_wait_takes_what_is_there, SERVICES)
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	for (uint32_t i = 0; i < 5; i++)
 		must_have(tickets[i], i + 1, 5);
-	ww_client_unref(other);
-	stage_end(&stage);
 }
 
 CASE(service_batch_is_run_when_time_has_passed, SERVICES)
 {
 	ww_ticket *tickets[2];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 0, SHORT_NS);
 	for (uint32_t i = 0; i < 2; i++)
@@ -222,7 +217,6 @@ CASE(service_batch_is_run_when_time_has_passed, SERVICES)
 	stage_start_thread(&stage);
 	for (uint32_t i = 0; i < 2; i++)
 		must_have(tickets[i], i + 1, 2);
-	stage_end(&stage);
 }
 
 /* Nobody serves while the time passes. */
@@ -247,7 +241,7 @@ CASE(service_batch_makes_descriptor_readable, SERVICES)
 CASE(service_batch_is_run_when_service_drains, SERVICES)
 {
 	ww_ticket *tickets[3];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, LONG_NS);
 	tickets[0] = submit(&stage, 1, 0);
@@ -259,20 +253,18 @@ CASE(service_batch_is_run_when_service_drains, SERVICES)
 	must_have(tickets[0], 2, 2);
 	must_have(tickets[1], 3, 2);
 	must_have(tickets[2], 4, 1);
-	stage_end(&stage);
 }
 
 CASE(service_closed_ends_calls_of_batch, SERVICES)
 {
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	ticket = submit(&stage, 1, 0);
 	must_wait(&stage, ticket);
 	stage.service = ww_service_unref(stage.service);
 	must_end(ticket, WW_ERR_UNAVAILABLE, false);
-	stage_end(&stage);
 }
 
 /* --- calls that leave it --- */
@@ -281,8 +273,8 @@ CASE(service_batch_goes_on_without_late_call, SERVICES)
 {
 	struct ww_function_info info;
 	ww_ticket *others[2];
-	struct stage stage;
 	ww_ticket *late;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	late = submit_by(stage.client, 1, SUBMIT(.deadline_ns = SHORT_NS));
@@ -295,14 +287,13 @@ CASE(service_batch_goes_on_without_late_call, SERVICES)
 	function_info(&stage, "next", &info);
 	MUST_EQUAL(1, info.not_started);
 	MUST_EQUAL(1, info.batches);
-	stage_end(&stage);
 }
 
 CASE(service_batch_goes_on_without_cancelled_call, SERVICES)
 {
 	ww_ticket *cancelled;
 	ww_ticket *others[2];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	cancelled = submit(&stage, 1, 0);
@@ -315,14 +306,13 @@ CASE(service_batch_goes_on_without_cancelled_call, SERVICES)
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	must_have(others[0], 3, 2);
 	must_have(others[1], 4, 2);
-	stage_end(&stage);
 }
 
 /* Nothing else happens then. */
 CASE(service_cancelled_call_of_batch_ends_soon, SERVICES)
 {
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	ticket = submit(&stage, 1, 0);
@@ -330,15 +320,14 @@ CASE(service_cancelled_call_of_batch_ends_soon, SERVICES)
 	ww_ticket_cancel(ticket);
 	stage_start_thread(&stage);
 	must_end(ticket, WW_CANCELLED, false);
-	stage_end(&stage);
 }
 
 CASE(service_batch_goes_on_without_client, SERVICES)
 {
 	ww_ticket *tickets[3];
-	struct stage stage;
 	ww_client *other;
 	ww_ticket *lost;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, LONG_NS);
 	other = stage_client(&stage);
@@ -353,7 +342,6 @@ CASE(service_batch_goes_on_without_client, SERVICES)
 	tickets[2] = submit(&stage, 4, 2);
 	for (uint32_t i = 0; i < 3; i++)
 		must_have(tickets[i], i + 3, 3);
-	stage_end(&stage);
 }
 
 /* --- failures --- */
@@ -362,7 +350,7 @@ CASE(service_call_of_batch_fails_alone, SERVICES)
 {
 	struct ww_function_info info;
 	ww_ticket *tickets[3];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, LONG_NS);
 	tickets[0] = submit(&stage, 1, 0);
@@ -375,13 +363,12 @@ CASE(service_call_of_batch_fails_alone, SERVICES)
 	must_have(tickets[2], 3, 3);
 	function_info(&stage, "next", &info);
 	MUST_EQUAL(1, info.failed);
-	stage_end(&stage);
 }
 
 CASE(service_batch_fails_as_a_whole, SERVICES)
 {
 	ww_ticket *tickets[3];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 3, LONG_NS);
 	tickets[0] = submit(&stage, 1, 0);
@@ -391,7 +378,6 @@ CASE(service_batch_fails_as_a_whole, SERVICES)
 	must_end(tickets[0], WW_ERR_QUOTA, true);
 	must_end(tickets[1], WW_ERR_EXISTS, true);
 	must_end(tickets[2], WW_ERR_QUOTA, true);
-	stage_end(&stage);
 }
 
 /* "-> u64 x": the result of one call is missing, and an odd status is that of another */
@@ -408,7 +394,7 @@ static ww_status run_wrongly(void *context, ww_call *const *calls, uint32_t coun
 CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES)
 {
 	ww_ticket *tickets[3];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_open(&stage, NULL);
 	MUST_OK(ww_service_offer_batch(stage.service, "wrong", "-> u64 x", run_wrongly, NULL,
@@ -423,7 +409,6 @@ CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES)
 	MUST_REFUSE(WW_ERR_STATE, "did not set its result", ww_ticket_wait(tickets[2], 0, NULL));
 	for (uint32_t i = 0; i < 3; i++)
 		ww_ticket_unref(tickets[i]);
-	stage_end(&stage);
 }
 
 /* --- order --- */
@@ -431,9 +416,9 @@ CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES)
 /* A call that depends on one of a batch is not in the same. */
 CASE(service_batch_has_no_call_that_must_wait, SERVICES)
 {
-	ww_timeline *timeline;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *tickets[4];
-	struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	MUST_OK(ww_timeline_create(NULL, &timeline));
@@ -451,15 +436,13 @@ CASE(service_batch_has_no_call_that_must_wait, SERVICES)
 	tickets[3] = submit(&stage, 4, 0);
 	must_have(tickets[3], 5, 2);
 	must_have(tickets[1], 3, 2);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 CASE(service_call_depends_on_failed_one_of_batch, SERVICES)
 {
-	struct stage stage;
 	ww_ticket *failed;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 0, 0);
 	failed = submit(&stage, FAILS_ALONE, 0);
@@ -467,16 +450,15 @@ CASE(service_call_depends_on_failed_one_of_batch, SERVICES)
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	must_end(failed, WW_ERR_EXISTS, true);
 	must_end(ticket, WW_ERR_DEPENDENCY_FAILED, false);
-	stage_end(&stage);
 }
 
 /* The lane of a call that waits does, too; others go on, and so does another function's batch. */
 CASE(service_batch_stops_no_other_lane, SERVICES)
 {
 	ww_ticket *tickets[2];
-	struct stage stage;
 	ww_ticket *behind;
 	ww_ticket *other;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 2, LONG_NS);
 	MUST_OK(ww_service_offer_batch(stage.service, "other", "u64 a -> u64 next, u64 calls",
@@ -494,7 +476,6 @@ CASE(service_batch_stops_no_other_lane, SERVICES)
 	must_have(tickets[0], 2, 2);
 	must_have(tickets[1], 3, 2);
 	must_end(behind, WW_OK, true);
-	stage_end(&stage);
 }
 
 /* All is filled by one stream; the lanes' timelines and the next calls of the lanes follow it. */
@@ -503,7 +484,7 @@ CASE(service_batch_has_one_stream, SERVICES)
 	ww_timeline *timelines[2];
 	ww_memory *memories[2];
 	ww_ticket *tickets[4];
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	MUST_OK(ww_service_offer_batch(stage.service, "fills", "u8[*] x write, u8 value", run_fill,
@@ -535,7 +516,6 @@ CASE(service_batch_has_one_stream, SERVICES)
 		ww_timeline_unref(timelines[i]);
 		ww_memory_unref(memories[i]);
 	}
-	stage_end(&stage);
 }
 
 /* --- many --- */
@@ -577,7 +557,7 @@ CASE(service_batches_of_many, SERVICES)
 	ww_ticket *tickets[CLIENTS][LANES];
 	ww_client *clients[CLIENTS];
 	struct ww_function_info info;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	open_with(&stage, 8, SHORT_NS);
 	for (uint32_t i = 0; i < CLIENTS; i++)
@@ -593,5 +573,4 @@ CASE(service_batches_of_many, SERVICES)
 	MUST((info.calls - info.not_started) <= info.batches * 8);
 	for (uint32_t i = 0; i < CLIENTS; i++)
 		ww_client_unref(clients[i]);
-	stage_end(&stage);
 }

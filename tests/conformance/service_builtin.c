@@ -14,23 +14,22 @@
 
 CASE(builtin_functions_are_off, SERVICES)
 {
-	struct stage stage;
 	uint32_t found;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_with(&stage, 0);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_client_find(stage.client, "warpway.copy", NULL, 0, NULL, &found));
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_client_find(stage.client, "warpway.alloc", NULL, 0, NULL, &found));
-	stage_end(&stage);
 }
 
 CASE(builtin_functions_are_asked_for, SERVICES)
 {
 	static const char *const names[] = {"copy", "fill", "read", "write", "alloc", "free"};
 	struct ww_function_info info = WW_INIT(struct ww_function_info);
-	struct stage stage;
 	uint32_t found;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_with(&stage, WW_SERVICE_BUILTIN_DATA);
 	MUST_OK(ww_client_find(stage.client, "warpway.write", NULL, 0, NULL, &found));
@@ -42,7 +41,6 @@ CASE(builtin_functions_are_asked_for, SERVICES)
 		MUST_OK(ww_client_function_info_get(stage.client, i, &info));
 		MUST(!strncmp(info.name, "warpway.", 8) && !strcmp(info.name + 8, names[i]));
 	}
-	stage_end(&stage);
 }
 
 static ww_status nothing(void *context, ww_call *one)
@@ -54,8 +52,8 @@ static ww_status nothing(void *context, ww_call *one)
 
 CASE(builtin_create_and_offer_refuse, SERVICES)
 {
-	struct stage stage;
 	ww_service *service;
+	ENDED_BY(stage_end) struct stage stage;
 
 	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "builtin",
@@ -71,7 +69,6 @@ CASE(builtin_create_and_offer_refuse, SERVICES)
 	MUST_REFUSE(WW_ERR_INVALID, "built-in",
 		ww_service_offer(stage.service, "warpway.mine", "", nothing, NULL, NULL));
 	MUST_OK(ww_service_offer(stage.service, "warpway", "", nothing, NULL, NULL));
-	stage_end(&stage);
 }
 
 /* A program that was built before there were built-in functions. */
@@ -82,13 +79,12 @@ CASE(builtin_params_of_the_first_version, SERVICES)
 		.builtin = UINT64_MAX,
 		.alloc_bytes_max = 1,
 	};
-	struct stage stage;
 	uint32_t found;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_builtin(&stage, "s", &params);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_client_find(stage.client, "warpway.copy", NULL, 0, NULL, &found));
-	stage_end(&stage);
 }
 
 /* --- data --- */
@@ -100,9 +96,9 @@ CASE(builtin_copy_copies, SERVICES)
 	uint8_t after[BYTES];
 	struct ww_token source;
 	struct ww_token target;
-	struct stage stage;
-	ww_memory *a;
-	ww_memory *b;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *a;
+	OWN(memory) ww_memory *b;
 
 	stage_begin_with(&stage, WW_SERVICE_BUILTIN_DATA);
 	a = scene_make(BYTES, 1);
@@ -120,16 +116,13 @@ CASE(builtin_copy_copies, SERVICES)
 	memory_get(b, 0, after, BYTES);
 	MUST(!memcmp(after + BYTES - 100, from + 10, 100) && !memcmp(after, from, 3));
 	MUST(!memcmp(after + 3, before + 3, BYTES - 103));
-	ww_memory_unref(a);
-	ww_memory_unref(b);
-	stage_end(&stage);
 }
 
 CASE(builtin_copy_refuses, SERVICES)
 {
-	struct stage stage;
-	ww_memory *a;
-	ww_memory *b;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *a;
+	OWN(memory) ww_memory *b;
 	struct ww_value source;
 	struct ww_value target;
 	struct ww_token tokens[3];
@@ -163,9 +156,6 @@ CASE(builtin_copy_refuses, SERVICES)
 		value_u64(9), value_u64(0));
 	ww_ticket_unref(CALL(&stage, "warpway.copy", source, target, value_u64(10), value_u64(0),
 		value_u64(10)));
-	ww_memory_unref(a);
-	ww_memory_unref(b);
-	stage_end(&stage);
 }
 
 CASE(builtin_fill_fills, SERVICES)
@@ -174,8 +164,8 @@ CASE(builtin_fill_fills, SERVICES)
 	uint8_t bytes[sizeof(expected) + 1];
 	struct ww_token token;
 	struct ww_value target;
-	struct stage stage;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	uint8_t behind;
 
 	stage_begin_with(&stage, WW_SERVICE_BUILTIN_DATA);
@@ -191,16 +181,14 @@ CASE(builtin_fill_fills, SERVICES)
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	MUST(!memcmp(bytes, expected, sizeof(expected)));
 	MUST_EQUAL(behind, bytes[sizeof(expected)]);
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 CASE(builtin_fill_refuses, SERVICES)
 {
 	struct ww_token tokens[2];
 	struct ww_value target;
-	struct stage stage;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	uint64_t bytes;
 
 	stage_begin_with(&stage, WW_SERVICE_BUILTIN_DATA);
@@ -224,8 +212,6 @@ CASE(builtin_fill_refuses, SERVICES)
 	target = value_token(&tokens[1]);
 	REFUSED(&stage, WW_ERR_MISMATCH, "for reading only", "warpway.fill", target, value_u32(0),
 		value_u64(1));
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* Offsets count from the first element of an array, and end with its last one. */
@@ -235,8 +221,8 @@ CASE(builtin_offsets_are_inside_the_array, SERVICES)
 	struct ww_array array;
 	struct ww_value part;
 	struct ww_value data;
-	struct stage stage;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	uint8_t bytes[3];
 	ww_ticket *ticket;
 
@@ -258,8 +244,6 @@ CASE(builtin_offsets_are_inside_the_array, SERVICES)
 		value_u64(33));
 	REFUSED(&stage, WW_ERR_INVALID, "32 bytes of argument 1", "warpway.fill", part,
 		value_u32(0), value_u64(33));
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 CASE(builtin_read_and_write, SERVICES)
@@ -267,8 +251,8 @@ CASE(builtin_read_and_write, SERVICES)
 	uint8_t data[WW_CALL_BYTES_MAX];
 	struct ww_token tokens[2];
 	struct ww_value result;
-	struct stage stage;
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	ww_ticket *ticket;
 
 	stage_begin_with(&stage, WW_SERVICE_BUILTIN_DATA);
@@ -294,8 +278,6 @@ CASE(builtin_read_and_write, SERVICES)
 		value_u64(1), value_u64(UINT64_MAX));
 	REFUSED(&stage, WW_ERR_MISMATCH, "for reading only", "warpway.write",
 		value_token(&tokens[0]), value_text("x"));
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* What was enqueued before in the lane is seen, and a later write does not overtake it. */
@@ -304,9 +286,9 @@ CASE(builtin_functions_keep_the_order_of_a_lane, SERVICES)
 	struct ww_token tokens[2];
 	struct ww_value result;
 	ww_ticket *tickets[16];
-	struct stage stage;
-	ww_memory *a;
-	ww_memory *b;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *a;
+	OWN(memory) ww_memory *b;
 	uint32_t fill;
 	uint32_t copy;
 	uint32_t read;
@@ -338,7 +320,4 @@ CASE(builtin_functions_keep_the_order_of_a_lane, SERVICES)
 		MUST_EQUAL(i + 1, *(const uint8_t *)result.data);
 		ww_ticket_unref(tickets[i]);
 	}
-	ww_memory_unref(a);
-	ww_memory_unref(b);
-	stage_end(&stage);
 }

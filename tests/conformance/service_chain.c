@@ -52,8 +52,8 @@ static void must_wait(struct stage *stage, ww_ticket *ticket)
 CASE(service_call_starts_when_all_have_ended, SERVICES)
 {
 	uint64_t numbers[WW_SUBMIT_DEPENDS_MAX];
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
@@ -74,17 +74,15 @@ CASE(service_call_starts_when_all_have_ended, SERVICES)
 		MUST_OK(ww_timeline_signal(timeline, value));
 	}
 	must_end(ticket, 0);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* Whichever of the calls it is, and whether it has ended before or fails later. */
 CASE(service_one_failure_of_several_ends_a_call, SERVICES)
 {
 	uint64_t numbers[3];
-	struct stage stage;
 	ww_ticket *tickets[3];
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	tickets[0] = submit(&stage, "nop", NULL);
@@ -106,13 +104,12 @@ CASE(service_one_failure_of_several_ends_a_call, SERVICES)
 	must_end(ticket, numbers[2]);
 	for (uint32_t i = 0; i < 3; i++)
 		ww_ticket_unref(tickets[i]);
-	stage_end(&stage);
 }
 
 CASE(service_chain_ends_at_its_first_failure, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	uint64_t failed;
 	ww_ticket *ticket;
 
@@ -129,18 +126,16 @@ CASE(service_chain_ends_at_its_first_failure, SERVICES)
 	/* Another one begins. */
 	must_end(submit(&stage, "nop", NULL), 0);
 	must_end(submit(&stage, "nop", SUBMIT(.flags = WW_SUBMIT_CHAIN)), 0);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 /* A call that waits for another one need not wait for its end: it is cancelled, or too late. */
 CASE(service_call_that_depends_ends_before_the_other, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *other;
-	ww_ticket *late;
-	ww_ticket *cancelled;
+	OWN(ticket) ww_ticket *late;
+	OWN(ticket) ww_ticket *cancelled;
 	uint64_t number;
 
 	stage_begin(&stage, NULL);
@@ -157,10 +152,6 @@ CASE(service_call_that_depends_ends_before_the_other, SERVICES)
 	MUST(!info_of(other).has_ended && !info_of(late).has_started);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	must_end(other, 0);
-	ww_ticket_unref(late);
-	ww_ticket_unref(cancelled);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }
 
 static void call_often(struct stage *stage, uint32_t lane)
@@ -172,9 +163,9 @@ static void call_often(struct stage *stage, uint32_t lane)
 /* The call before in the chain can be long ago, by the numbers of calls. */
 CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES)
 {
-	struct stage stage;
 	uint64_t failed;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	must_end(submit(&stage, "nop", NULL), 0);
@@ -185,7 +176,6 @@ CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES)
 	ww_ticket_unref(ticket);
 	call_often(&stage, 1);
 	must_end(submit(&stage, "nop", SUBMIT(.flags = WW_SUBMIT_CHAIN)), failed);
-	stage_end(&stage);
 }
 
 CASE(service_dependencies_are_checked, SERVICES)
@@ -193,9 +183,9 @@ CASE(service_dependencies_are_checked, SERVICES)
 	const uint64_t numbers[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 2, 3, 4, 5, 6, 7};
 	const uint64_t same[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 1, 1, 1, 1, 1, 1};
 	const uint64_t later = 1000;
-	struct stage stage;
 	ww_ticket *ticket;
 	uint32_t nop;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	for (size_t i = 0; i < CHECK_COUNT(numbers); i++)
@@ -224,5 +214,4 @@ CASE(service_dependencies_are_checked, SERVICES)
 				 .depends_more_count = CHECK_COUNT(same),
 				 .flags = WW_SUBMIT_CHAIN)),
 		0);
-	stage_end(&stage);
 }

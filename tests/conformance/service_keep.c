@@ -16,12 +16,11 @@ static void export(ww_memory *memory, struct ww_token *out_token)
 /* A memory that a call has filled, which nobody has any more but perhaps the server. */
 static void use_memory(struct stage *stage, struct ww_token *out_token)
 {
-	ww_memory *memory = scene_make(BYTES, 1);
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 	const struct ww_value values[] = {value_token(out_token), value_u8(9)};
 
 	export(memory, out_token);
 	ww_ticket_unref(stage_call(stage, "fill", values, 2));
-	ww_memory_unref(memory);
 }
 
 static ww_status look(const struct ww_token *token)
@@ -37,19 +36,18 @@ static ww_status look(const struct ww_token *token)
 CASE(service_releases_memory_after_call, SERVICES)
 {
 	struct ww_token token;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, NULL);
 	use_memory(&stage, &token);
 	MUST_STATUS(WW_ERR_NOT_FOUND, look(&token));
-	stage_end(&stage);
 }
 
 CASE(service_keeps_memories_of_last_calls, SERVICES)
 {
 	struct ww_token tokens[WW_SERVICE_KEEP_MEMORIES + 1];
-	struct stage stage;
 	ww_client *other;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, SERVICE(.keep_ns = WW_FOREVER));
 	for (int i = 0; i < WW_SERVICE_KEEP_MEMORIES; i++)
@@ -68,19 +66,17 @@ CASE(service_keeps_memories_of_last_calls, SERVICES)
 	stage_has_clients(&stage, 1);
 	for (int i = 1; i <= WW_SERVICE_KEEP_MEMORIES; i++)
 		MUST_STATUS(WW_ERR_NOT_FOUND, look(&tokens[i]));
-	stage_end(&stage);
 }
 
 CASE(service_keeps_memory_for_a_while, SERVICES)
 {
 	struct ww_token token;
-	struct stage stage;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin(&stage, SERVICE(.keep_ns = 1));
 	use_memory(&stage, &token);
 	while (look(&token) != WW_ERR_NOT_FOUND)
 		;
-	stage_end(&stage);
 }
 
 CASE(service_releases_kept_memories_at_its_end, SERVICES)
@@ -100,9 +96,9 @@ CASE(service_releases_kept_memories_at_its_end, SERVICES)
 /* What is kept gives no rights to a token that was revoked. */
 CASE(service_keeps_no_rights, SERVICES)
 {
-	ww_memory *memory;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(memory) ww_memory *memory;
 	struct ww_token token;
-	struct stage stage;
 
 	stage_begin(&stage, SERVICE(.keep_ns = WW_FOREVER));
 	memory = scene_make(BYTES, 1);
@@ -110,8 +106,6 @@ CASE(service_keeps_no_rights, SERVICES)
 	ww_ticket_unref(CALL(&stage, "fill", value_token(&token), value_u8(9)));
 	MUST_OK(ww_memory_revoke(memory, scene.broker, NULL));
 	REFUSED(&stage, WW_ERR_ACCESS, "revoked", "fill", value_token(&token), value_u8(9));
-	ww_memory_unref(memory);
-	stage_end(&stage);
 }
 
 /* What the server has made for a client is free as soon as the client says so. */
@@ -119,8 +113,8 @@ CASE(service_keeps_no_allocation, SERVICES)
 {
 	struct ww_value result;
 	struct ww_token token;
-	struct stage stage;
 	ww_ticket *ticket;
+	ENDED_BY(stage_end) struct stage stage;
 
 	stage_begin_builtin(&stage, "s", SERVICE(.keep_ns = WW_FOREVER, .builtin = ALL_BUILTIN));
 	ticket = CALL(&stage, "warpway.alloc", value_u64(BYTES));
@@ -131,16 +125,15 @@ CASE(service_keeps_no_allocation, SERVICES)
 	MUST_OK(look(&token));
 	ww_ticket_unref(CALL(&stage, "warpway.free", value_token(&token)));
 	MUST_STATUS(WW_ERR_NOT_FOUND, look(&token));
-	stage_end(&stage);
 }
 
 /* The place of a slice can be used again at once. */
 CASE(service_keeps_no_slice, SERVICES)
 {
 	struct ww_token token;
-	struct stage stage;
 	ww_memory *slice;
-	ww_pool *pool;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(pool) ww_pool *pool;
 
 	stage_begin(&stage, SERVICE(.keep_ns = WW_FOREVER));
 	pool = pool_make(scene.device, 0, 0, 1);
@@ -150,6 +143,4 @@ CASE(service_keeps_no_slice, SERVICES)
 		ww_ticket_unref(CALL(&stage, "fill", value_token(&token), value_u8(9)));
 		ww_memory_unref(slice);
 	}
-	ww_pool_unref(pool);
-	stage_end(&stage);
 }

@@ -59,8 +59,8 @@ CASE(service_stream_waits_for_a_ticket, SERVICES)
 	const uint64_t unknown = ~(WW_WAIT_UNSUBMITTED | WW_WAIT_OTHER_USER);
 	ww_timeline *timeline;
 	ww_ticket *tickets[2];
-	struct stage stage;
-	ww_stream *stream;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(stream) ww_stream *stream;
 
 	gate_init(&gate);
 	stage_begin(&stage, NULL);
@@ -84,15 +84,13 @@ CASE(service_stream_waits_for_a_ticket, SERVICES)
 	MUST_OK(ww_ticket_wait(tickets[1], FOREVER, NULL));
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(tickets[i]);
-	ww_stream_unref(stream);
-	stage_end(&stage);
 }
 
 /* A driver would wait when the stream is full, and the server with it. */
 CASE(service_stream_is_not_overfilled, SERVICES)
 {
-	struct stage stage;
-	ww_ticket *last = NULL;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(ticket) ww_ticket *last = NULL;
 	uint32_t tick;
 
 	ticks = 0;
@@ -113,8 +111,6 @@ CASE(service_stream_is_not_overfilled, SERVICES)
 	gate_open(&gate);
 	MUST_OK(ww_ticket_wait(last, FOREVER, NULL));
 	MUST_EQUAL(CALLS, ticks);
-	ww_ticket_unref(last);
-	stage_end(&stage);
 }
 
 static ww_ticket *submit_nop(struct stage *stage, const struct ww_submit_params *params)
@@ -129,9 +125,9 @@ static ww_ticket *submit_nop(struct stage *stage, const struct ww_submit_params 
 /* The first of the late calls also waits for a timeline that the server has. */
 CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
 {
-	ww_timeline *timeline;
-	struct stage stage;
-	ww_ticket *working;
+	ENDED_BY(stage_end) struct stage stage;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(ticket) ww_ticket *working;
 	ww_ticket *late[2];
 
 	stage_begin(&stage, NULL);
@@ -153,7 +149,4 @@ CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
 	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(working, 0, NULL));
 	gate_open(&gate);
 	MUST_OK(ww_ticket_wait(working, FOREVER, NULL));
-	ww_ticket_unref(working);
-	ww_timeline_unref(timeline);
-	stage_end(&stage);
 }

@@ -19,8 +19,8 @@
 CASE(share_descriptor, WW_CAP_EXPORT)
 {
 	struct ww_memory_description descriptions[2];
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	int fds[2];
 
 	for (int i = 0; i < 2; i++) {
@@ -32,8 +32,6 @@ CASE(share_descriptor, WW_CAP_EXPORT)
 	MUST_MATCH(&descriptions[0], &descriptions[1], sizeof(descriptions[0]));
 	close(fds[0]);
 	close(fds[1]);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* Without the kernel's word memory of a GPU is mapped once more each time. */
@@ -46,8 +44,8 @@ static void need_comparison(void)
 static void import_is_counted(uint32_t kind)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
 	ww_memory *again;
 	int fd;
 
@@ -63,8 +61,6 @@ static void import_is_counted(uint32_t kind)
 		MUST(!ww_memory_unref(memory));
 	pattern_write(memory, 1);
 	pattern_verify(memory, 1);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_import_is_counted, WW_CAP_EXPORT)
@@ -82,8 +78,8 @@ CASE(share_import_host_kind_is_counted, WW_CAP_HOST_MEMORY)
 static void outlives_maker(uint32_t kind)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 3 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 3 * MIB);
 	struct ww_memory_info before = memory_info(memory);
 	struct ww_memory_info after;
 	int fd;
@@ -104,8 +100,6 @@ static void outlives_maker(uint32_t kind)
 	pattern_verify(memory, 21);
 	pattern_write(memory, 22);
 	pattern_verify(memory, 22);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_outlives_maker, WW_CAP_EXPORT)
@@ -121,9 +115,9 @@ CASE(share_outlives_maker_host_kind, WW_CAP_HOST_MEMORY)
 /* Two mappings of the same bytes, one of them for reading only. */
 static void read_only_aliases(uint32_t kind)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *writer = memory_make(device, kind, 2 * MIB);
-	ww_memory *reader = memory_reimport(writer, device, WW_ACCESS_READ);
+	OWN(memory) ww_memory *reader = memory_reimport(writer, device, WW_ACCESS_READ);
 	struct ww_memory_info info = memory_info(reader);
 
 	MUST(reader != writer);
@@ -136,8 +130,6 @@ static void read_only_aliases(uint32_t kind)
 	pattern_verify(reader, 32);
 	ww_memory_unref(writer);
 	pattern_verify(reader, 32);
-	ww_memory_unref(reader);
-	ww_device_unref(device);
 }
 
 CASE(share_read_only_aliases, WW_CAP_EXPORT)
@@ -152,8 +144,8 @@ CASE(share_read_only_aliases_host_kind, WW_CAP_HOST_READ_ONLY)
 
 CASE(share_read_only_is_counted_apart, WW_CAP_EXPORT)
 {
-	ww_device *device;
-	ww_memory *writer;
+	OWN(device) ww_device *device;
+	OWN(memory) ww_memory *writer;
 	ww_memory *reader;
 
 	need_comparison();
@@ -169,17 +161,15 @@ CASE(share_read_only_is_counted_apart, WW_CAP_EXPORT)
 	ww_memory_unref(reader);
 	pattern_write(writer, 33);
 	pattern_verify(writer, 33);
-	ww_memory_unref(writer);
-	ww_device_unref(device);
 }
 
 CASE(share_read_only_unsupported, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
 	struct ww_memory_description description;
 	ww_memory *reader;
-	int fd;
+	OWN(fd) int fd;
 
 	if (device_info(device).capabilities & WW_CAP_HOST_READ_ONLY) {
 		ww_memory_unref(memory);
@@ -190,19 +180,16 @@ CASE(share_read_only_unsupported, WW_CAP_HOST_MEMORY)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "read",
 		ww_memory_import_fd(device, fd, &description, NULL, &reader));
 	MUST(!reader);
-	close(fd);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_access_only_shrinks, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	ww_memory *wrong = memory;
-	int fd = 77;
+	OWN(fd) int fd = 77;
 
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
 		ww_memory_export_fd(reader, WW_ACCESS_WRITE, &fd, &description));
@@ -212,18 +199,14 @@ CASE(share_access_only_shrinks, WW_CAP_EXPORT)
 		ww_memory_import_fd(device, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &wrong));
 	MUST(!wrong);
-	close(fd);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* The kernel itself keeps who holds a read-only descriptor of host memory from writing. */
 static void read_only_descriptor(uint32_t kind)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
 	uint64_t bytes = memory_info(memory).bytes;
 	void *mapped;
 	int fd;
@@ -242,8 +225,6 @@ static void read_only_descriptor(uint32_t kind)
 	munmap(mapped, bytes);
 	close(fd);
 	pattern_verify(memory, 41);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_read_only_descriptor, WW_CAP_HOST_MEMORY)
@@ -260,10 +241,10 @@ CASE(share_refuses_unknown_access, WW_CAP_EXPORT)
 {
 	static const uint32_t wrong[] = {0, 3, 4, UINT32_MAX};
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
-	int fd;
+	OWN(fd) int fd;
 	int none_fd = 77;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
@@ -279,17 +260,14 @@ CASE(share_refuses_unknown_access, WW_CAP_EXPORT)
 				WW_PARAMS(struct ww_import_params, .access = wrong[i]), &none));
 		MUST(!none);
 	}
-	close(fd);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *there = memory_reimport(memory, other, WW_ACCESS_WRITE);
+	OWN(memory) ww_memory *there = memory_reimport(memory, other, WW_ACCESS_WRITE);
 	struct ww_memory_info info = memory_info(there);
 	ww_memory *again;
 
@@ -307,15 +285,12 @@ CASE(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 	ww_memory_unref(again);
 	ww_memory_unref(memory);
 	pattern_verify(there, 52); /* the maker's mapping is gone */
-	ww_memory_unref(there);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 CASE(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *mapped[16];
 	uint32_t count;
 
@@ -341,17 +316,15 @@ CASE(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		ww_memory_unref(mapped[i]);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
-	ww_stream *stream = stream_make(other);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, other, WW_ACCESS_READ);
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
+	OWN(stream) ww_stream *stream = stream_make(other);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, other, WW_ACCESS_READ);
 
 	pattern_write(memory, 53);
 	pattern_verify(reader, 53);
@@ -359,38 +332,29 @@ CASE(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 		ww_stream_fill(stream, ww_memory_pointer(reader), 0, 1, 2 * MIB));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(memory, 53);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_stream_unref(stream);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 CASE(share_with_unreachable_gpu_refused, WW_CAP_EXPORT | NEEDS_NO_PEER)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
-	int fd;
+	OWN(fd) int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "",
 		ww_memory_import_fd(other, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &none));
 	MUST(!none);
-	close(fd);
-	ww_memory_unref(memory);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 /* Host memory made on one of the two devices and imported for the other. */
 static void share_host_memory(ww_device *maker, ww_device *importer, uint32_t route)
 {
 	ww_memory *memory = memory_make(maker, WW_MEMORY_HOST, 3 * MIB);
-	ww_memory *there = memory_reimport(memory, importer, WW_ACCESS_WRITE);
+	OWN(memory) ww_memory *there = memory_reimport(memory, importer, WW_ACCESS_WRITE);
 	struct ww_memory_info info = memory_info(there);
 
 	MUST(there != memory);
@@ -406,39 +370,34 @@ static void share_host_memory(ww_device *maker, ww_device *importer, uint32_t ro
 	pattern_verify(memory, 73);
 	ww_memory_unref(memory);
 	pattern_verify(there, 73);
-	ww_memory_unref(there);
 }
 
 CASE(share_host_memory_into_cuda, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_device *host;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	share_host_memory(host, device, WW_ROUTE_HOST_REGISTERED);
-	ww_device_unref(host);
-	ww_device_unref(device);
 }
 
 CASE(share_cuda_host_memory_into_host, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_device *host;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	share_host_memory(device, host, WW_ROUTE_HOST);
-	ww_device_unref(host);
-	ww_device_unref(device);
 }
 
 CASE(share_vmm_into_host_refused, NEEDS_CUDA | WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
-	ww_device *host;
-	int fd;
+	OWN(device) ww_device *host;
+	OWN(fd) int fd;
 
 	MUST_OK(ww_device_open("host", &host));
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
@@ -446,17 +405,13 @@ CASE(share_vmm_into_host_refused, NEEDS_CUDA | WW_CAP_EXPORT)
 		ww_memory_import_fd(host, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &none));
 	MUST(!none);
-	close(fd);
-	ww_device_unref(host);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* Over every type of socket, both ways, the memory comes back as itself. */
 static void send_receive(uint32_t kind)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 2 * MIB);
 	ww_memory *received;
 	int sockets[2];
 
@@ -482,8 +437,6 @@ static void send_receive(uint32_t kind)
 		close(sockets[0]);
 		close(sockets[1]);
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_send_receive, WW_CAP_EXPORT)
@@ -498,7 +451,7 @@ CASE(share_send_receive_host_kind, WW_CAP_HOST_MEMORY)
 
 CASE(share_send_receive_read_only, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *reader;
 	int sockets[2];
@@ -515,14 +468,13 @@ CASE(share_send_receive_read_only, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	close(sockets[0]);
 	close(sockets[1]);
-	ww_device_unref(device);
 }
 
 /* A message is 128 bytes: what the peers say before and behind it stays theirs. */
 CASE(share_stream_takes_its_own_bytes_only, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *received;
 	char byte = 0;
 	int sockets[2];
@@ -545,8 +497,6 @@ CASE(share_stream_takes_its_own_bytes_only, WW_CAP_EXPORT)
 	MUST_EQUAL('>', byte);
 	close(sockets[0]);
 	close(sockets[1]);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* Sends until the socket is full, then takes exactly as many out again. */
@@ -585,19 +535,17 @@ static void fill_socket(ww_device *device, ww_memory *memory, int type)
 
 CASE(share_send_times_out, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++)
 		fill_socket(device, memory, packet_types[i]);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(share_send_takes_no_descriptor_along, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *received;
 	struct census before;
 	int sockets[2];
@@ -615,8 +563,6 @@ CASE(share_send_takes_no_descriptor_along, WW_CAP_EXPORT)
 	census_must_match(&before);
 	close(sockets[0]);
 	close(sockets[1]);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 static int count_inheritable(void)
@@ -634,7 +580,7 @@ static int count_inheritable(void)
 /* Whatever the library keeps open is closed by exec(). */
 CASE(share_leaves_nothing_to_children, WW_CAP_EXPORT)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	int before = count_inheritable();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *reader;
@@ -648,14 +594,13 @@ CASE(share_leaves_nothing_to_children, WW_CAP_EXPORT)
 	ww_memory_unref(reader);
 	close(sockets[0]);
 	close(sockets[1]);
-	ww_device_unref(device);
 }
 
 CASE(share_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none;
 	int fd;
 
@@ -669,6 +614,4 @@ CASE(share_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_send(NULL, WW_ACCESS_READ, 0, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_receive(NULL, 0, NULL, 0, NULL, &none));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_receive(device, 0, NULL, 0, NULL, NULL));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }

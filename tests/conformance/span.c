@@ -65,18 +65,14 @@ static void span_must_be(ww_memory *span, ww_memory *whole, uint32_t access)
 	pattern_verify(span, SEED + OFFSET);
 }
 
-CASE(span_import_is_exact, WW_CAP_EXPORT)
+SCENE_CASE(span_import_is_exact, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_memory_info all;
-	struct ww_token token;
-	ww_memory *memory;
-	ww_memory *span;
+	OWN(memory) ww_memory *span;
+	OWN(memory) ww_memory *memory = scene_make(2 * MIB, SEED);
+	struct ww_memory_info all = memory_info(memory);
+	struct ww_token token = span_token(memory, OFFSET, SPAN);
 
-	scene_begin();
-	memory = scene_make(2 * MIB, SEED);
-	all = memory_info(memory);
-	token = span_token(memory, OFFSET, SPAN);
 	for (int asks_for_info = 0; asks_for_info < 2; asks_for_info++) {
 		MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
 			IMPORT(.access = WW_ACCESS_WRITE), NULL, &span,
@@ -95,20 +91,15 @@ CASE(span_import_is_exact, WW_CAP_EXPORT)
 	token = span_token(span, 0, 0);
 	memory = span_import(&token, WW_ACCESS_WRITE, 0);
 	MUST(memory == span);
-	ww_memory_unref(memory);
-	ww_memory_unref(span);
-	scene_end();
 }
 
-CASE(span_of_name_is_exact, WW_CAP_EXPORT)
+SCENE_CASE(span_of_name_is_exact, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_memory *memory;
-	ww_memory *part;
+	OWN(memory) ww_memory *part;
 	ww_memory *got[2];
+	OWN(memory) ww_memory *memory = scene_make(2 * MIB, SEED);
 
-	scene_begin();
-	memory = scene_make(2 * MIB, SEED);
 	MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + OFFSET, SPAN, NULL,
 		&part));
 	scene_put(part, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
@@ -125,23 +116,19 @@ CASE(span_of_name_is_exact, WW_CAP_EXPORT)
 	memory_must_be_same(part, got[0]);
 	ww_memory_unref(got[0]);
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	ww_memory_unref(part);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* By token, by descriptor and over a socket. */
-CASE(span_imported_twice_is_one, WW_CAP_EXPORT)
+SCENE_CASE(span_imported_twice_is_one, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	ww_memory *spans[3];
 	int sockets[2];
 	int fd;
 
 	need_comparison();
-	scene_begin();
 	memory = scene_make(2 * MIB, SEED);
 	token = span_token(memory, OFFSET, SPAN);
 	spans[0] = span_import(&token, WW_ACCESS_READ, 0);
@@ -159,11 +146,9 @@ CASE(span_imported_twice_is_one, WW_CAP_EXPORT)
 		span_must_be(spans[0], memory, WW_ACCESS_READ);
 		ww_memory_unref(spans[0]);
 	}
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(span_of_other_place_or_access_is_another, WW_CAP_EXPORT)
+SCENE_CASE(span_of_other_place_or_access_is_another, WW_CAP_EXPORT)
 {
 	static const struct {
 		uint64_t offset;
@@ -179,7 +164,6 @@ CASE(span_of_other_place_or_access_is_another, WW_CAP_EXPORT)
 	ww_memory *memory;
 	ww_memory *span;
 
-	scene_begin();
 	memory = scene_make(2 * MIB, SEED);
 	token = span_token(memory, OFFSET, SPAN);
 	span = span_import(&token, WW_ACCESS_WRITE, 0);
@@ -200,7 +184,6 @@ CASE(span_of_other_place_or_access_is_another, WW_CAP_EXPORT)
 	span_must_be(span, memory, WW_ACCESS_WRITE);
 	ww_memory_unref(span);
 	ww_memory_unref(memory);
-	scene_end();
 }
 
 static void count_call(void *context)
@@ -234,26 +217,21 @@ static void wrapped_is_counted(ww_device *device, void *pointer)
 	MUST_EQUAL(1, calls);
 }
 
-CASE(span_equal_to_wrapped_is_it, WW_CAP_EXPORT)
+SCENE_CASE(span_equal_to_wrapped_is_it, WW_CAP_EXPORT)
 {
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(2 * MIB, SEED);
 
-	scene_begin();
-	memory = scene_make(2 * MIB, SEED);
 	wrapped_is_counted(scene.device, (char *)ww_memory_pointer(memory) + OFFSET);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* Of all of a memory, which an import of the same bytes would find otherwise. */
-CASE(span_equal_to_private_is_another, WW_CAP_EXPORT)
+SCENE_CASE(span_equal_to_private_is_another, WW_CAP_EXPORT)
 {
 	struct ww_wrap_params params = {.struct_size = sizeof(params), .release = count_call};
 	ww_memory *memory, *wrapped, *span;
 	struct ww_token token;
 	int calls = 0;
 
-	scene_begin();
 	memory = scene_make(2 * MIB, SEED);
 	params.flags = WW_WRAP_READ | WW_WRAP_PRIVATE;
 	params.context = &calls;
@@ -269,7 +247,6 @@ CASE(span_equal_to_private_is_another, WW_CAP_EXPORT)
 	MUST_EQUAL(1, calls);
 	ww_memory_unref(span);
 	ww_memory_unref(memory);
-	scene_end();
 }
 
 CASE(span_equal_to_wrapped_allocation_is_it, WW_CAP_FOREIGN)
@@ -365,36 +342,30 @@ static void own_mapping(uint32_t kind, uint64_t offset, uint64_t bytes)
 	ww_memory_unref(memories[2]);
 }
 
-CASE(span_with_own_mapping, WW_CAP_EXPORT)
+SCENE_CASE(span_with_own_mapping, WW_CAP_EXPORT)
 {
-	scene_begin();
 	own_mapping(WW_MEMORY_VMM, 0, 0);
 	own_mapping(WW_MEMORY_VMM, OFFSET, SPAN);
-	scene_end();
 }
 
-CASE(span_with_own_mapping_host_kind, WW_CAP_HOST_MEMORY)
+SCENE_CASE(span_with_own_mapping_host_kind, WW_CAP_HOST_MEMORY)
 {
-	scene_begin();
 	own_mapping(WW_MEMORY_HOST, 0, 0);
 	own_mapping(WW_MEMORY_HOST, OFFSET, SPAN);
-	scene_end();
 }
 
-CASE(span_with_own_mapping_by_name_and_descriptor, WW_CAP_EXPORT)
+SCENE_CASE(span_with_own_mapping_by_name_and_descriptor, WW_CAP_EXPORT)
 {
 	const struct ww_get_params get = {
 		.struct_size = sizeof(get),
 		.flags = WW_IMPORT_OWN_MAPPING,
 	};
 	struct ww_memory_description description;
-	ww_memory *memory;
 	ww_memory *spans[3];
-	ww_memory *part;
+	OWN(memory) ww_memory *part;
 	int fd;
+	OWN(memory) ww_memory *memory = scene_make(2 * MIB, SEED);
 
-	scene_begin();
-	memory = scene_make(2 * MIB, SEED);
 	MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + OFFSET, SPAN, NULL,
 		&part));
 	scene_put(part, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
@@ -412,9 +383,6 @@ CASE(span_with_own_mapping_by_name_and_descriptor, WW_CAP_EXPORT)
 		ww_memory_unref(spans[i]);
 	}
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	ww_memory_unref(part);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 static void refuse_own_mapping(ww_device *device, ww_memory *memory)
@@ -429,18 +397,14 @@ static void refuse_own_mapping(ww_device *device, ww_memory *memory)
 	MUST(!again);
 }
 
-CASE(span_with_own_mapping_of_slice_refused, WW_CAP_EXPORT)
+SCENE_CASE(span_with_own_mapping_of_slice_refused, WW_CAP_EXPORT)
 {
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(memory) ww_memory *slice;
+	OWN(pool) ww_pool *pool;
 
-	scene_begin();
 	MUST_OK(ww_pool_create(scene.device, NULL, &pool));
 	MUST_OK(ww_pool_alloc(pool, SPAN, 0, 0, NULL, &slice));
 	refuse_own_mapping(scene.device, slice);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /*
@@ -474,14 +438,13 @@ CASE(span_with_own_mapping_of_allocation, WW_CAP_FOREIGN)
 CASE(span_with_own_mapping_of_handle_refused, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "mapped once",
 		ww_memory_handle_open(device, &handle, IMPORT(.flags = WW_IMPORT_OWN_MAPPING),
 			&memory));
 	MUST(!memory);
-	ww_device_unref(device);
 }
 
 /* --- threads --- */

@@ -15,30 +15,27 @@
 
 CASE(stream_new_is_idle, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST(!ww_stream_unref(stream));
 	MUST(!ww_stream_unref(NULL));
-	ww_device_unref(device);
 }
 
 CASE(stream_native, 0)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	MUST_EQUAL(subject_is_cuda(), ww_stream_native(stream) != NULL);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(stream_keeps_device, 0)
 {
 	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(stream) ww_stream *stream = stream_make(device);
 	static sem_t ran;
 
 	MUST_CALL(sem_init(&ran, 0, 0));
@@ -46,7 +43,6 @@ CASE(stream_keeps_device, 0)
 	MUST_OK(ww_stream_call(stream, gate_post, &ran));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_CALL(sem_trywait(&ran));
-	ww_stream_unref(stream);
 }
 
 struct step {
@@ -67,8 +63,8 @@ CASE(stream_calls_in_order, 0)
 {
 	static struct step steps[1000];
 	static int next;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	next = 0;
 	for (int i = 0; i < (int)CHECK_COUNT(steps); i++) {
@@ -79,8 +75,6 @@ CASE(stream_calls_in_order, 0)
 	MUST_EQUAL(CHECK_COUNT(steps), next);
 	for (size_t i = 0; i < CHECK_COUNT(steps); i++)
 		MUST(steps[i].in_order);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* What a function saw in the CPU's memory at its turn. */
@@ -130,11 +124,11 @@ CASE(stream_orders_copies_and_calls, 0)
 CASE(stream_is_asynchronous, 0)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_stream *other = stream_make(device);
-	ww_memory *from = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *to = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(stream) ww_stream *other = stream_make(device);
+	OWN(memory) ww_memory *from = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *to = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0xff;
 
 	pattern_write(from, 1);
@@ -150,20 +144,15 @@ CASE(stream_is_asynchronous, 0)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
 	pattern_verify(to, 1);
-	ww_memory_unref(from);
-	ww_memory_unref(to);
-	ww_stream_unref(other);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(stream_fill_is_asynchronous, 0)
 {
 	static struct gate gate;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_stream *other = stream_make(device);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(stream) ww_stream *other = stream_make(device);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0xff;
 
 	gate_close(&gate, stream);
@@ -176,18 +165,14 @@ CASE(stream_fill_is_asynchronous, 0)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory_must_be(memory, 0x5a);
-	ww_memory_unref(memory);
-	ww_stream_unref(other);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(stream_two_are_independent, 0)
 {
 	static struct gate gates[2];
-	ww_device *device = subject_open();
-	ww_stream *a = stream_make(device);
-	ww_stream *b = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *a = stream_make(device);
+	OWN(stream) ww_stream *b = stream_make(device);
 
 	gate_close(&gates[0], a);
 	gate_reached(&gates[0]);
@@ -200,14 +185,11 @@ CASE(stream_two_are_independent, 0)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(b));
 	gate_open(&gates[1]);
 	MUST_OK(ww_stream_synchronize(b, WW_FOREVER, NULL));
-	ww_stream_unref(a);
-	ww_stream_unref(b);
-	ww_device_unref(device);
 }
 
 CASE(stream_many, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[32];
 	static sem_t ran;
 
@@ -222,7 +204,6 @@ CASE(stream_many, 0)
 	}
 	for (size_t i = 0; i < CHECK_COUNT(streams); i++)
 		ww_stream_unref(streams[i]);
-	ww_device_unref(device);
 }
 
 struct caller {
@@ -246,8 +227,8 @@ static void *call_many(void *context)
 CASE(stream_calls_from_threads, 0)
 {
 	static struct caller callers[4];
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	for (size_t i = 0; i < CHECK_COUNT(callers); i++) {
 		callers[i].stream = stream;
@@ -260,8 +241,6 @@ CASE(stream_calls_from_threads, 0)
 	for (size_t i = 0; i < CHECK_COUNT(callers); i++)
 		for (size_t n = 0; n < CHECK_COUNT(callers[i].steps); n++)
 			MUST(callers[i].steps[n].in_order);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 static void *open_gate(void *gate)
@@ -275,9 +254,9 @@ CASE(stream_unref_runs_what_was_enqueued, 0)
 {
 	static struct gate gate;
 	static sem_t ran;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	pthread_t opener;
 
 	MUST_CALL(sem_init(&ran, 0, 0));
@@ -289,20 +268,17 @@ CASE(stream_unref_runs_what_was_enqueued, 0)
 	MUST_CALL(sem_trywait(&ran)); /* the last unref waits */
 	pthread_join(opener, NULL);
 	memory_must_be(memory, 0x77);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(stream_ref_counts, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST(ww_stream_ref(stream) == stream);
 	MUST(!ww_stream_unref(stream));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST(!ww_stream_unref(stream));
-	ww_device_unref(device);
 }
 
 static void look_at_signals(void *context)
@@ -314,8 +290,8 @@ CASE(stream_host_blocks_signals, NEEDS_HOST_BACKEND)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM};
 	static sigset_t blocked;
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 	sigset_t mine;
 
 	sigemptyset(&blocked);
@@ -326,8 +302,6 @@ CASE(stream_host_blocks_signals, NEEDS_HOST_BACKEND)
 		MUST_EQUAL(1, sigismember(&blocked, numbers[i]));
 		MUST_EQUAL(0, sigismember(&mine, numbers[i]));
 	}
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 struct waiter {
@@ -347,7 +321,7 @@ static void wait_for_itself(void *context)
 CASE(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)
 {
 	static struct waiter waiter;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	waiter.stream = stream_make(device);
 	MUST_OK(ww_stream_call(waiter.stream, wait_for_itself, &waiter));
@@ -356,7 +330,6 @@ CASE(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)
 	MUST_EQUAL(WW_ERR_INVALID, waiter.error.status);
 	MUST(strstr(waiter.error.message, "stream"));
 	ww_stream_unref(waiter.stream);
-	ww_device_unref(device);
 }
 
 struct leaver {
@@ -378,7 +351,7 @@ CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
 {
 	static struct leaver leaver;
 	static sem_t ran;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	gate_init(&leaver.gate);
 	MUST_CALL(sem_init(&leaver.left, 0, 0));
@@ -390,23 +363,21 @@ CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
 	gate_open(&leaver.gate);
 	MUST(gate_wait(&leaver.left));
 	MUST(gate_wait(&ran)); /* what was enqueued behind it still ran */
-	ww_device_unref(device);
 }
 
 CASE(stream_wrap_unsupported, NEEDS_HOST_BACKEND)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = (ww_stream *)&device;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "host", ww_stream_wrap(device, NULL, &stream));
 	MUST(!stream);
-	ww_device_unref(device);
 }
 
 /* Fills and reads back through the stream. */
 static void must_work(ww_device *device, ww_stream *stream)
 {
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, KEPT_BYTES);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, KEPT_BYTES);
 	uint8_t got[KEPT_BYTES];
 	static sem_t ran;
 
@@ -420,7 +391,6 @@ static void must_work(ww_device *device, ww_stream *stream)
 	MUST_CALL(sem_trywait(&ran));
 	for (size_t i = 0; i < sizeof(got); i++)
 		MUST_EQUAL(0x42, got[i]);
-	ww_memory_unref(memory);
 }
 
 /* A stream made by hand, in the primary context of the device. */
@@ -452,7 +422,7 @@ static void end_native(ww_CUstream native, ww_CUdevice ordinal)
 
 CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_CUdevice ordinal;
 	ww_CUstream native = make_native(device, &ordinal);
 	ww_stream *stream;
@@ -462,13 +432,12 @@ CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 	must_work(device, stream);
 	ww_stream_unref(stream);
 	end_native(native, ordinal); /* it was left alone */
-	ww_device_unref(device);
 }
 
 CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
 	void *const natives[] = {NULL, WW_CU_STREAM_LEGACY, WW_CU_STREAM_PER_THREAD};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	for (size_t i = 0; i < CHECK_COUNT(natives); i++) {
 		ww_stream *stream;
@@ -478,13 +447,12 @@ CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 		must_work(device, stream);
 		ww_stream_unref(stream);
 	}
-	ww_device_unref(device);
 }
 
 CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_open_other();
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_open_other();
 	ww_CUdevice ordinal;
 	ww_CUstream native = make_native(other, &ordinal);
 	ww_stream *stream = (ww_stream *)&device;
@@ -492,14 +460,12 @@ CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
 	MUST_REFUSE(WW_ERR_INVALID, "stream", ww_stream_wrap(device, native, &stream));
 	MUST(!stream);
 	end_native(native, ordinal);
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 CASE(stream_misuse, NEEDS_MISUSE_STATUS)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_create(device, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_create(NULL, &(ww_stream *){NULL}));
@@ -508,6 +474,4 @@ CASE(stream_misuse, NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_synchronize(NULL, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_query(NULL));
 	MUST(!ww_stream_native(NULL));
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }

@@ -43,12 +43,11 @@ static void wait_for(struct peer *peer, ww_stream *stream, uint64_t value)
 /* Has the stream wait for a peer that dies. */
 static void lose(ww_stream *stream, const char *name)
 {
-	struct peer peer;
+	ENDED_BY(peer_end) struct peer peer;
 
 	peer_begin(&peer, name);
 	wait_for(&peer, stream, 1);
 	signaller_poison(&peer.signaller);
-	peer_end(&peer);
 }
 
 static void must_be_lost(ww_stream *stream)
@@ -61,8 +60,8 @@ static void must_be_lost(ww_stream *stream)
 /* Fills, signals, waits and copies. */
 static void must_work(ww_stream *stream)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, 64);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, 64);
 	uint8_t got[64] = {0};
 
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0x42, 1, sizeof(got)));
@@ -73,16 +72,12 @@ static void must_work(ww_stream *stream)
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
 	for (size_t i = 0; i < sizeof(got); i++)
 		MUST_EQUAL(0x42, got[i]);
-	ww_memory_unref(memory);
-	ww_timeline_unref(timeline);
 }
 
-CASE(stream_recovers, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(stream_recovers, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	ww_stream *stream;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
-	scene_begin();
-	stream = stream_make(scene.device);
 	MUST_OK(ww_stream_recover(stream)); /* there was nothing */
 	for (int round = 0; round < 3; round++) {
 		lose(stream, "x");
@@ -96,18 +91,15 @@ CASE(stream_recovers, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 	lose(stream, "x");
 	MUST_OK(ww_stream_recover(stream));
 	must_work(stream);
-	ww_stream_unref(stream);
-	scene_end();
 }
 
 /* What the stream still waits for is not forgiven in advance, and recovery does not wait for it. */
-CASE(stream_recovers_while_it_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(stream_recovers_while_it_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	struct peer first;
-	struct peer second;
-	ww_stream *stream;
+	OWN(stream) ww_stream *stream;
+	ENDED_BY(peer_end) struct peer second;
+	ENDED_BY(peer_end) struct peer first;
 
-	scene_begin();
 	peer_begin(&first, "first");
 	peer_begin(&second, "second");
 	stream = stream_make(scene.device);
@@ -121,10 +113,6 @@ CASE(stream_recovers_while_it_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY
 	must_be_lost(stream);
 	MUST_OK(ww_stream_recover(stream));
 	must_work(stream);
-	peer_end(&first);
-	peer_end(&second);
-	ww_stream_unref(stream);
-	scene_end();
 }
 
 static ww_CUcontext retain_primary(ww_CUdevice *out_ordinal)
@@ -161,7 +149,7 @@ static ww_stream *wrap(void *native)
 	return stream;
 }
 
-CASE(stream_loss_is_of_the_native_stream, WRAPPED_LOSS)
+SCENE_CASE(stream_loss_is_of_the_native_stream, WRAPPED_LOSS)
 {
 	ww_CUdevice ordinal;
 	ww_CUstream native;
@@ -169,7 +157,6 @@ CASE(stream_loss_is_of_the_native_stream, WRAPPED_LOSS)
 	ww_stream *b;
 	ww_stream *other;
 
-	scene_begin();
 	retain_primary(&ordinal);
 	native = native_make();
 	other = stream_make(scene.device);
@@ -206,18 +193,16 @@ CASE(stream_loss_is_of_the_native_stream, WRAPPED_LOSS)
 	ww_stream_unref(a);
 	ww_stream_unref(other);
 	release_primary(ordinal);
-	scene_end();
 }
 
 /* The peer dies when no ww_stream of the stream is left, while the stream itself still waits. */
-CASE(stream_loss_finds_no_wrapper, WRAPPED_LOSS)
+SCENE_CASE(stream_loss_finds_no_wrapper, WRAPPED_LOSS)
 {
 	struct peer peer;
 	ww_CUdevice ordinal;
 	ww_CUstream native;
 	ww_stream *stream;
 
-	scene_begin();
 	retain_primary(&ordinal);
 	native = native_make();
 	peer_begin(&peer, "x");
@@ -242,13 +227,12 @@ CASE(stream_loss_finds_no_wrapper, WRAPPED_LOSS)
 	peer_end(&peer);
 	MUST_EQUAL(0, driver_get()->cuStreamDestroy(native));
 	release_primary(ordinal);
-	scene_end();
 }
 
 #define TRIES 64
 
 /* A driver hands out a pointer again; the new stream has nothing of the old one. */
-CASE(stream_loss_ends_with_the_native_stream, WRAPPED_LOSS)
+SCENE_CASE(stream_loss_ends_with_the_native_stream, WRAPPED_LOSS)
 {
 	ww_CUstream made[TRIES];
 	ww_CUdevice ordinal;
@@ -256,7 +240,6 @@ CASE(stream_loss_ends_with_the_native_stream, WRAPPED_LOSS)
 	ww_stream *stream;
 	size_t count = 0;
 
-	scene_begin();
 	retain_primary(&ordinal);
 	native = native_make();
 	stream = wrap(native);
@@ -274,20 +257,15 @@ CASE(stream_loss_ends_with_the_native_stream, WRAPPED_LOSS)
 	while (count > 0)
 		MUST_EQUAL(0, driver_get()->cuStreamDestroy(made[--count]));
 	release_primary(ordinal);
-	scene_end();
 }
 
 /* The legacy one is the same under both of its names; those of threads are another. */
-CASE(stream_loss_of_default_streams, WRAPPED_LOSS)
+SCENE_CASE(stream_loss_of_default_streams, WRAPPED_LOSS)
 {
-	ww_stream *legacy;
-	ww_stream *same;
-	ww_stream *threads;
+	OWN(stream) ww_stream *legacy = wrap(NULL);
+	OWN(stream) ww_stream *same = wrap(WW_CU_STREAM_LEGACY);
+	OWN(stream) ww_stream *threads = wrap(WW_CU_STREAM_PER_THREAD);
 
-	scene_begin();
-	legacy = wrap(NULL);
-	same = wrap(WW_CU_STREAM_LEGACY);
-	threads = wrap(WW_CU_STREAM_PER_THREAD);
 	lose(legacy, "x");
 	must_be_lost(same);
 	must_work(threads);
@@ -301,10 +279,6 @@ CASE(stream_loss_of_default_streams, WRAPPED_LOSS)
 	must_be_lost(threads);
 	MUST_OK(ww_stream_recover(threads));
 	must_work(threads);
-	ww_stream_unref(threads);
-	ww_stream_unref(same);
-	ww_stream_unref(legacy);
-	scene_end();
 }
 
 #define THREADS 4
@@ -318,10 +292,9 @@ static struct {
 
 static void must_be_idle(ww_CUstream native)
 {
-	ww_stream *stream = wrap(native);
+	OWN(stream) ww_stream *stream = wrap(native);
 
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
 }
 
 /* Each with ww_streams of its own, made while the peer lives, and while it dies. */
@@ -354,13 +327,12 @@ static void *wrap_until_lost(void *unused)
 	return NULL;
 }
 
-CASE(stream_loss_is_told_to_threads, WRAPPED_LOSS)
+SCENE_CASE(stream_loss_is_told_to_threads, WRAPPED_LOSS)
 {
 	pthread_t threads[THREADS];
 	ww_CUdevice ordinal;
 	ww_stream *stream;
 
-	scene_begin();
 	retain_primary(&ordinal);
 	shared.native = native_make();
 	stream = wrap(shared.native);
@@ -390,5 +362,4 @@ CASE(stream_loss_is_told_to_threads, WRAPPED_LOSS)
 	pthread_barrier_destroy(&shared.barrier);
 	MUST_EQUAL(0, driver_get()->cuStreamDestroy(shared.native));
 	release_primary(ordinal);
-	scene_end();
 }

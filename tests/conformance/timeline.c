@@ -86,7 +86,7 @@ CASE(timeline_params_are_versioned, 0)
 
 CASE(timeline_info_says_who, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 5);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 5);
 	struct ww_timeline_info info = timeline_info(timeline);
 
 	MUST_EQUAL(sizeof(info), info.struct_size);
@@ -96,7 +96,6 @@ CASE(timeline_info_says_who, 0)
 	MUST_EQUAL(0, info.reserved);
 	MUST_EQUAL(0, info.lost_ns);
 	MUST(!strncmp(info.program, program_invocation_short_name, sizeof(info.program) - 1));
-	ww_timeline_unref(timeline);
 }
 
 CASE(timeline_info_is_versioned, 0)
@@ -142,7 +141,7 @@ static int new_mappings(const struct census *before)
 
 CASE(timeline_alone_shares_no_page, 0)
 {
-	ww_timeline *first = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *first = timeline_make(0, 0);
 	ww_timeline *others[4];
 	struct census before;
 
@@ -158,7 +157,6 @@ CASE(timeline_alone_shares_no_page, 0)
 	for (size_t i = 0; i < CHECK_COUNT(others); i++)
 		ww_timeline_unref(others[i]);
 	MUST_EQUAL(0, new_mappings(&before));
-	ww_timeline_unref(first);
 }
 
 /* More than fit on two pages; each has a value of its own. */
@@ -189,7 +187,7 @@ CASE(timeline_many, 0)
 /* One after the other, in tens, and some of them known to the device. */
 CASE(timeline_ten_thousand, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	bool has_values = device_info(device).capabilities & WW_CAP_STREAM_VALUE;
 	ww_timeline *timelines[10];
 	struct census before;
@@ -206,14 +204,13 @@ CASE(timeline_ten_thousand, 0)
 		}
 	}
 	MUST_EQUAL(0, new_mappings(&before));
-	ww_device_unref(device);
 }
 
 /* --- the CPU --- */
 
 CASE(timeline_values_only_grow, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 5);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 5);
 
 	MUST_REFUSE(WW_ERR_INVALID, "grow", ww_timeline_signal(timeline, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "5", ww_timeline_signal(timeline, 4));
@@ -230,12 +227,11 @@ CASE(timeline_values_only_grow, 0)
 	MUST_OK(ww_timeline_signal(timeline, WW_TIMELINE_MAX));
 	MUST_OK(ww_timeline_wait(timeline, WW_TIMELINE_MAX, FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "grow", ww_timeline_signal(timeline, WW_TIMELINE_MAX));
-	ww_timeline_unref(timeline);
 }
 
 CASE(timeline_wait_times_out, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	uint64_t start;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, NULL));
@@ -248,19 +244,17 @@ CASE(timeline_wait_times_out, 0)
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_timeline_wait(timeline, 1, 0, NULL));
 	MUST_OK(ww_timeline_wait(timeline, 0, FOREVER, NULL));
-	ww_timeline_unref(timeline);
 }
 
 CASE(timeline_wait_refuses, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
 		ww_timeline_wait(timeline, WW_TIMELINE_MAX + 1, FOREVER, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, WW_TIMELINE_MAX, 1, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62", ww_timeline_query(timeline, UINT64_MAX));
 	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, WW_TIMELINE_MAX));
-	ww_timeline_unref(timeline);
 }
 
 /* --- threads --- */
@@ -329,7 +323,7 @@ static void *race(void *context)
 
 CASE(timeline_threads_signal_one, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	pthread_t threads[4];
 	uint64_t wins = 0;
 
@@ -343,7 +337,6 @@ CASE(timeline_threads_signal_one, 0)
 	}
 	MUST(wins >= 1 && wins <= ROUNDS);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, ROUNDS, ROUNDS);
-	ww_timeline_unref(timeline);
 }
 
 static void *come_and_go(void *unused)
@@ -379,9 +372,9 @@ CASE(timeline_threads_come_and_go, 0)
 
 CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 	int fd = 0;
 
@@ -402,7 +395,4 @@ CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
 	MISUSED(ww_timeline_info_get(NULL, &info));
 	MISUSED(ww_timeline_info_get(timeline, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }

@@ -9,8 +9,8 @@
 
 static void tell_by_eventfd(ww_device *device)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(stream) ww_stream *stream = stream_make(device);
 	uint64_t count = 0;
 	int fds[20];
 
@@ -43,36 +43,32 @@ static void tell_by_eventfd(ww_device *device)
 	MUST(fd_is_readable(fds[0], child_limit_ms()));
 	close(fds[0]);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
-	ww_timeline_unref(timeline);
 }
 
 CASE(timeline_eventfd_tells, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	tell_by_eventfd(device);
-	ww_device_unref(device);
 }
 
 CASE(timeline_eventfd_tells_by_host_stream, 0)
 {
-	ww_device *host;
+	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	tell_by_eventfd(host);
-	ww_device_unref(host);
 }
 
 /* A GPU signals, the host's stream tells. */
 CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_timeline *hold = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_device *host;
-	ww_stream *host_stream;
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *host;
+	OWN(stream) ww_stream *host_stream;
 	int fd;
 
 	MUST_OK(ww_device_open("host", &host));
@@ -86,26 +82,17 @@ CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_timeline_query(timeline, 2));
 	close(fd);
 	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
-	ww_stream_unref(host_stream);
-	ww_device_unref(host);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(hold);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	int fd = 0;
 
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
 		ww_timeline_eventfd(timeline, stream, WW_TIMELINE_MAX + 1, &fd));
 	MUST_EQUAL(-1, fd);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }

@@ -21,7 +21,7 @@ static sem_t ran;
  */
 static void must_count(ww_timeline *timeline, ww_stream *stream, uint64_t reached)
 {
-	ww_stream *fresh = stream_make(scene.device);
+	OWN(stream) ww_stream *fresh = stream_make(scene.device);
 
 	for (uint64_t value = 0; value <= reached; value++) {
 		MUST_OK(ww_timeline_wait(timeline, value, FOREVER, NULL));
@@ -35,20 +35,18 @@ static void must_count(ww_timeline *timeline, ww_stream *stream, uint64_t reache
 	MUST_OK(ww_stream_query(stream));
 	MUST_OK(ww_stream_call(stream, gate_post, &ran));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(fresh);
 }
 
-CASE(timeline_reached_before_the_end_counts, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(timeline_reached_before_the_end_counts, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	struct signaller signaller;
-	ww_timeline *own = timeline_make(0, 0);
-	ww_timeline *timeline;
-	ww_stream *behind;
-	ww_stream *host_stream;
-	ww_device *host;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *own = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline;
+	OWN(stream) ww_stream *behind;
+	OWN(stream) ww_stream *host_stream;
+	OWN(device) ww_device *host;
 	int fd;
 
-	scene_begin();
 	MUST_OK(ww_device_open("host", &host));
 	host_stream = stream_make(host);
 	behind = stream_make(scene.device);
@@ -78,11 +76,4 @@ CASE(timeline_reached_before_the_end_counts, WW_CAP_STREAM_VALUE | WW_CAP_HOST_R
 	signaller_poison(&signaller);
 	must_count(timeline, behind, 100);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "value 101", ww_timeline_wait(timeline, 101, FOREVER, NULL));
-	ww_stream_unref(behind);
-	ww_stream_unref(host_stream);
-	ww_device_unref(host);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(own);
-	signaller_end(&signaller);
-	scene_end();
 }

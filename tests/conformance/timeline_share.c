@@ -67,16 +67,13 @@ static void refuse_get(ww_status status, const char *word, const char *name)
 
 /* --- in the signaller's own process --- */
 
-CASE(timeline_comes_home, 0)
+SCENE_CASE(timeline_comes_home, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 3);
 	ww_timeline *neighbour = timeline_make(0, 4);
-	struct ww_token token;
-	struct ww_token other;
+	struct ww_token token = export(timeline);
+	struct ww_token other = export(timeline);
 
-	scene_begin();
-	token = export(timeline);
-	other = export(timeline);
 	MUST(import(&token) == timeline);
 	MUST(import(&other) == timeline);
 	MUST(import(&token) == timeline);
@@ -93,30 +90,26 @@ CASE(timeline_comes_home, 0)
 	for (int i = 0; i < 3; i++)
 		ww_timeline_unref(neighbour);
 	ww_timeline_unref(timeline); /* the last one */
-	scene_end();
 }
 
 /* Also without a broker given: the one of the environment. */
-CASE(timeline_uses_default_broker, 0)
+SCENE_CASE(timeline_uses_default_broker, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *again;
 	struct ww_token token;
 
-	scene_begin();
 	MUST_OK(ww_timeline_export(timeline, NULL, TOKEN(.uses = 1), NULL, &token));
 	MUST_OK(ww_timeline_import(NULL, &token, NULL, &again));
 	MUST(again == timeline);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(timeline);
-	scene_end();
 }
 
-CASE(timeline_name_ends_with_it, 0)
+SCENE_CASE(timeline_name_ends_with_it, 0)
 {
 	ww_timeline *timeline;
 
-	scene_begin();
 	for (int i = 0; i < 3; i++) {
 		timeline = timeline_make(0, 0);
 		MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
@@ -125,7 +118,6 @@ CASE(timeline_name_ends_with_it, 0)
 		scene_has_objects(0);
 		refuse_get(WW_ERR_NOT_FOUND, "x", "x");
 	}
-	scene_end();
 }
 
 /*
@@ -164,12 +156,11 @@ CASE(timeline_put_again_after_loss, 0)
 	MUST_CALL(rmdir(folder));
 }
 
-CASE(timeline_put_refuses, 0)
+SCENE_CASE(timeline_put_refuses, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *other = timeline_make(0, 0);
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_timeline_put(timeline, scene.broker, "x", &(struct ww_name_params){0}, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "mode",
@@ -189,30 +180,24 @@ CASE(timeline_put_refuses, 0)
 	MUST(get("x") == other);
 	ww_timeline_unref(other);
 	ww_timeline_unref(other);
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
-CASE(timeline_export_refuses, 0)
+SCENE_CASE(timeline_export_refuses, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_timeline_export(timeline, scene.broker, &(struct ww_token_params){0}, NULL,
 			&token));
 	MUST_EQUAL(0, scene_info().objects);
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
-CASE(timeline_get_refuses, WW_CAP_EXPORT)
+SCENE_CASE(timeline_get_refuses, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = (ww_timeline *)&timeline;
 	ww_memory *memory;
 
-	scene_begin();
 	refuse_get(WW_ERR_NOT_FOUND, "nobody", "nobody");
 	refuse_get(WW_ERR_INVALID, "", "a//b");
 	MUST_REFUSE(WW_TIMED_OUT, "'nobody' was not there, or not ready, within 2 ms",
@@ -226,21 +211,18 @@ CASE(timeline_get_refuses, WW_CAP_EXPORT)
 		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
 	refuse_get(WW_ERR_UNSUPPORTED, "barrier", "barrier");
 	MUST_OK(ww_broker_remove(scene.broker, "barrier"));
-	scene_end();
 }
 
 /* --- tokens --- */
 
-CASE(timeline_token_of_other_kinds, WW_CAP_EXPORT)
+SCENE_CASE(timeline_token_of_other_kinds, WW_CAP_EXPORT)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	ww_barrier *barrier = (ww_barrier *)&timeline;
-	ww_memory *memory;
 	ww_memory *got;
 	struct ww_token token;
+	ww_memory *memory = scene_make(MIB, 1);
 
-	scene_begin();
-	memory = scene_make(MIB, 1);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	refuse_import(WW_ERR_UNSUPPORTED, "memory", &token);
@@ -255,24 +237,18 @@ CASE(timeline_token_of_other_kinds, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline",
 		ww_barrier_import(scene.broker, &token, 0, 0, NULL, &barrier));
 	MUST(!barrier);
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
-CASE(timeline_import_refuses_every_flipped_bit, 0)
+SCENE_CASE(timeline_import_refuses_every_flipped_bit, 0)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
-	struct ww_token token;
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	struct ww_token token = export(timeline);
 
-	scene_begin();
-	token = export(timeline);
 	for (size_t bit = 0; bit < 8 * sizeof(token); bit++) {
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		refuse_import(WW_ERR_PROTOCOL, "token", &token);
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
 /* A token with some fields changed, and a right checksum. */
@@ -314,16 +290,14 @@ static void change_total(struct ww_wire_token *fields, uint64_t value)
 	fields->total_bytes = value;
 }
 
-CASE(timeline_import_refuses_forged, 0)
+SCENE_CASE(timeline_import_refuses_forged, 0)
 {
 	static const uint64_t nowhere[] = {1, 8, 128, 255, 257, 256 + 64, 256 + 126 * 128, 16384,
 		UINT64_C(1) << 40, UINT64_MAX - 127};
 	ww_timeline *timeline = timeline_make(0, 0);
-	struct ww_token token;
 	struct ww_token other;
+	struct ww_token token = export(timeline);
 
-	scene_begin();
-	token = export(timeline);
 	for (size_t i = 0; i < CHECK_COUNT(nowhere); i++) {
 		ww_timeline *got = (ww_timeline *)&token;
 		ww_status status;
@@ -351,23 +325,20 @@ CASE(timeline_import_refuses_forged, 0)
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(timeline);
 	refuse_import(WW_ERR_NOT_FOUND, "", &token);
-	scene_end();
 }
 
 /*
  * A timeline that was dropped while its page goes on is one that is closed, if it is found at all.
  */
-CASE(timeline_import_of_dropped, 0)
+SCENE_CASE(timeline_import_of_dropped, 0)
 {
 	ww_timeline *alone = timeline_make(WW_TIMELINE_ALONE, 0);
 	ww_timeline *neighbour = timeline_make(0, 0);
 	ww_timeline *timeline = timeline_make(0, 6);
 	ww_timeline *got;
-	struct ww_token token;
 	ww_status status;
+	struct ww_token token = export(alone);
 
-	scene_begin();
-	token = export(alone);
 	ww_timeline_unref(alone);
 	refuse_import(WW_ERR_NOT_FOUND, "", &token);
 	token = export(timeline);
@@ -384,7 +355,6 @@ CASE(timeline_import_of_dropped, 0)
 	}
 	ww_timeline_unref(neighbour);
 	refuse_import(WW_ERR_NOT_FOUND, "", &token);
-	scene_end();
 }
 
 /* --- pages that are not what they should be --- */
@@ -393,8 +363,8 @@ CASE(timeline_import_of_dropped, 0)
 static void refuse_page(ww_status status, const char *word,
 	void (*damage)(struct ww_layout_signal_page *page))
 {
-	struct signaller signaller;
 	struct ww_token token;
+	ENDED_BY(signaller_end) struct signaller signaller;
 
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "page", 0);
@@ -402,7 +372,6 @@ static void refuse_page(ww_status status, const char *word,
 	damage(signaller.page.page);
 	refuse_get(status, word, "page");
 	refuse_import(status, word, &token);
-	signaller_end(&signaller);
 }
 
 static void damage_version(struct ww_layout_signal_page *page)
@@ -440,9 +409,8 @@ static void damage_header(struct ww_layout_signal_page *page)
 	page->header_bytes = 0;
 }
 
-CASE(timeline_page_refused, 0)
+SCENE_CASE(timeline_page_refused, 0)
 {
-	scene_begin();
 	refuse_page(WW_ERR_VERSION, "version 2", damage_version);
 	refuse_page(WW_ERR_PROTOCOL, "no signal page", damage_magic);
 	refuse_page(WW_ERR_PROTOCOL, "no signal page", damage_all);
@@ -450,15 +418,14 @@ CASE(timeline_page_refused, 0)
 	refuse_page(WW_ERR_PROTOCOL, "cells", damage_count);
 	refuse_page(WW_ERR_PROTOCOL, "cells", damage_cell_size);
 	refuse_page(WW_ERR_PROTOCOL, "cells", damage_header);
-	scene_end();
 }
 
 static void refuse_description(ww_status status, const char *word,
 	const struct ww_wire_timeline_ref *ref, int flip, int seal_again)
 {
 	uint8_t description[WW_TIMELINE_REF_BYTES];
-	struct signaller signaller;
 	struct ww_wire_timeline_ref full = *ref;
+	ENDED_BY(signaller_end) struct signaller signaller;
 
 	signaller_begin(&signaller);
 	memcpy(full.page_id, signaller.id, sizeof(full.page_id));
@@ -469,16 +436,14 @@ static void refuse_description(ww_status status, const char *word,
 		bytes_seal(description, sizeof(description));
 	signaller_name_as(&signaller, "page", description);
 	refuse_get(status, word, "page");
-	signaller_end(&signaller);
 }
 
-CASE(timeline_description_refused, 0)
+SCENE_CASE(timeline_description_refused, 0)
 {
 	const struct ww_wire_timeline_ref good = {.page_bytes = WW_SIGNAL_PAGE_BYTES,
 		.cell_offset = 256};
 	struct ww_wire_timeline_ref ref;
 
-	scene_begin();
 	refuse_description(WW_ERR_PROTOCOL, "no timeline", &good, 0, 1);
 	refuse_description(WW_ERR_VERSION, "version", &good, 8, 1);
 	for (int at = 10; at < WW_TIMELINE_REF_BYTES; at += 3)
@@ -504,19 +469,17 @@ CASE(timeline_description_refused, 0)
 	refuse_description(WW_ERR_MISMATCH, "300", &ref, -1, 0);
 	ref.cell_offset = 16384;
 	refuse_description(WW_ERR_MISMATCH, "16384", &ref, -1, 0);
-	scene_end();
 }
 
 /* --- a waiter --- */
 
-CASE(timeline_of_another_is_only_read, 0)
+SCENE_CASE(timeline_of_another_is_only_read, 0)
 {
-	struct signaller signaller;
-	ww_timeline *timeline;
-	ww_stream *stream;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(stream) ww_stream *stream;
 	struct ww_token token;
 
-	scene_begin();
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "x", 3);
 	timeline = get("x");
@@ -539,23 +502,18 @@ CASE(timeline_of_another_is_only_read, 0)
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	signaller_signal(&signaller, 1, 2);
 	MUST_OK(ww_timeline_wait(timeline, 2, FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	signaller_end(&signaller);
-	scene_end();
 }
 
 /* Whoever waits may pass the right on, however it came by it; and only where it came by it. */
-CASE(timeline_of_another_is_exported, 0)
+SCENE_CASE(timeline_of_another_is_exported, 0)
 {
-	struct signaller signaller;
-	struct broker other_daemon;
-	ww_broker *other;
-	ww_timeline *timeline;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	ENDED_BY(broker_stop) struct broker other_daemon;
+	OWN(broker) ww_broker *other;
+	OWN(timeline) ww_timeline *timeline;
 	ww_timeline *again;
 	struct ww_token token;
 
-	scene_begin();
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "x", 2);
 	token = signaller_token(&signaller, 2);
@@ -575,11 +533,6 @@ CASE(timeline_of_another_is_exported, 0)
 	timeline = get("x");
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "broker",
 		ww_timeline_export(timeline, other, NULL, NULL, &token));
-	ww_timeline_unref(timeline);
-	ww_broker_unref(other);
-	broker_stop(&other_daemon);
-	signaller_end(&signaller);
-	scene_end();
 }
 
 static uint64_t real_ns(void)
@@ -607,14 +560,13 @@ static void must_be_lost(ww_timeline *timeline, uint64_t reached)
 		ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 }
 
-CASE(timeline_poison_is_told, 0)
+SCENE_CASE(timeline_poison_is_told, 0)
 {
-	struct signaller signaller;
 	uint64_t before = real_ns();
-	ww_timeline *timeline;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *timeline;
 	struct ww_timeline_info info;
 
-	scene_begin();
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "x", 0);
 	timeline = get("x");
@@ -637,19 +589,15 @@ CASE(timeline_poison_is_told, 0)
 	ww_timeline_unref(timeline);
 	timeline = get("x"); /* found, and lost from the start */
 	must_be_lost(timeline, 2);
-	ww_timeline_unref(timeline);
-	signaller_end(&signaller);
-	scene_end();
 }
 
 /* Closed in order: what was signalled is success for ever. */
-CASE(timeline_close_is_told, 0)
+SCENE_CASE(timeline_close_is_told, 0)
 {
-	struct signaller signaller;
-	ww_timeline *timeline;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *timeline;
 	struct ww_layout_signal_cell *cell;
 
-	scene_begin();
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "x", 0);
 	cell = page_cell(&signaller.page, 0);
@@ -669,22 +617,18 @@ CASE(timeline_close_is_told, 0)
 	for (uint64_t value = 0; value <= 4; value++)
 		MUST_OK(ww_timeline_wait(timeline, value, FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "4", ww_timeline_query(timeline, 5));
-	ww_timeline_unref(timeline);
-	signaller_end(&signaller);
-	scene_end();
 }
 
-CASE(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	struct signaller signaller;
-	ww_timeline *timeline;
-	ww_stream *lucky;
+	ENDED_BY(signaller_end) struct signaller signaller;
+	OWN(timeline) ww_timeline *timeline;
+	OWN(stream) ww_stream *lucky;
 	ww_stream *lost[2];
-	ww_stream *host_stream;
-	ww_device *host;
+	OWN(stream) ww_stream *host_stream;
+	OWN(device) ww_device *host;
 	int fd;
 
-	scene_begin();
 	MUST_OK(ww_device_open("host", &host));
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "x", 0);
@@ -721,16 +665,11 @@ CASE(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ON
 	/* What it waited for had come, and nothing else was enqueued. */
 	MUST_OK(ww_stream_call(lucky, gate_post, &ran));
 	MUST_OK(ww_stream_synchronize(lucky, WW_FOREVER, NULL));
-	ww_stream_unref(lucky);
-	ww_stream_unref(host_stream);
-	ww_device_unref(host);
-	ww_timeline_unref(timeline);
-	signaller_end(&signaller);
-	scene_end();
 }
 
 /* Pages of others, too, are given back only when no stream of this process waits. */
-CASE(timeline_of_another_is_dropped_without_waiting, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+SCENE_CASE(timeline_of_another_is_dropped_without_waiting,
+	WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
 	struct signaller signallers[2];
 	ww_timeline *timelines[2];
@@ -738,7 +677,6 @@ CASE(timeline_of_another_is_dropped_without_waiting, WW_CAP_STREAM_VALUE | WW_CA
 	struct census after;
 	ww_stream *stream;
 
-	scene_begin();
 	for (int i = 0; i < 2; i++)
 		signaller_begin(&signallers[i]);
 	census_take(&before);
@@ -761,20 +699,18 @@ CASE(timeline_of_another_is_dropped_without_waiting, WW_CAP_STREAM_VALUE | WW_CA
 	MUST_EQUAL(before.mappings, after.mappings);
 	for (int i = 0; i < 2; i++)
 		signaller_end(&signallers[i]);
-	scene_end();
 }
 
 /* --- misuse --- */
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS)
+SCENE_CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS)
 {
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *got;
 	struct ww_token token = {{0}};
 
-	scene_begin();
 	MISUSED(ww_timeline_export(NULL, scene.broker, NULL, NULL, &token));
 	MISUSED(ww_timeline_export(timeline, scene.broker, NULL, NULL, NULL));
 	MISUSED(ww_timeline_import(scene.broker, NULL, NULL, &got));
@@ -783,6 +719,4 @@ CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS)
 	MISUSED(ww_timeline_put(timeline, scene.broker, NULL, NULL, NULL));
 	MISUSED(ww_timeline_get(scene.broker, NULL, 0, NULL, &got));
 	MISUSED(ww_timeline_get(scene.broker, "x", 0, NULL, NULL));
-	ww_timeline_unref(timeline);
-	scene_end();
 }

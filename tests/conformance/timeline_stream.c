@@ -73,9 +73,9 @@ static void copy_must_be(struct pair *pair, uint32_t value)
 /* A's fill, then B's copy of it; and without the wait B copies what was there before. */
 static void copy_after_fill(bool waits, uint32_t expected)
 {
-	struct pair pair = pair_open();
-	ww_timeline *hold = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	stream_hold(pair.a, hold, 1);
 	fill(pair.a, pair.words, 7);
@@ -94,9 +94,6 @@ static void copy_after_fill(bool waits, uint32_t expected)
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	copy_must_be(&pair, expected);
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(hold);
-	pair_close(&pair);
 }
 
 CASE(timeline_orders_two_streams, WW_CAP_STREAM_VALUE)
@@ -112,7 +109,7 @@ CASE(timeline_missing_wait_is_visible, WW_CAP_STREAM_VALUE)
 /* Two streams add to a word in turns; all is submitted before anything may begin. */
 static void take_turns(ww_stream *const streams[2], uint32_t *words, uint32_t count)
 {
-	ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
 	ww_timeline *turns[2] = {timeline_make(0, 0), timeline_make(WW_TIMELINE_ALONE, 0)};
 
 	stream_hold(streams[0], hold, 1);
@@ -131,7 +128,6 @@ static void take_turns(ww_stream *const streams[2], uint32_t *words, uint32_t co
 	MUST_OK(ww_stream_synchronize(streams[1], WW_FOREVER, NULL));
 	for (size_t i = 0; i < 2; i++)
 		ww_timeline_unref(turns[i]);
-	ww_timeline_unref(hold);
 }
 
 static void must_be_stairs(const uint32_t *words, uint32_t count)
@@ -142,14 +138,13 @@ static void must_be_stairs(const uint32_t *words, uint32_t count)
 
 CASE(timeline_streams_take_turns, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
+	ENDED_BY(pair_close) struct pair pair = pair_open();
 	ww_stream *const streams[] = {pair.a, pair.b};
 	uint32_t got[COUNT];
 
 	take_turns(streams, pair.words, 200);
 	memory_get(pair.memory, 0, got, sizeof(got));
 	must_be_stairs(got, 200);
-	pair_close(&pair);
 }
 
 /*
@@ -167,13 +162,13 @@ static void require_order_to_be_seen(void)
 /* The CPU's device and the subject's, on memory that both reach. */
 static void orders_host_and_device(ww_device *device)
 {
-	ww_device *host;
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, COUNT * 4);
+	OWN(device) ww_device *host;
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, COUNT * 4);
 	uint32_t *ours = ww_memory_host_pointer(memory);
-	ww_stream *stream = stream_make(device);
-	ww_stream *host_stream;
-	ww_timeline *there = timeline_make(0, 0);
-	ww_timeline *back = timeline_make(0, 0);
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(stream) ww_stream *host_stream;
+	OWN(timeline) ww_timeline *there = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *back = timeline_make(0, 0);
 
 	MUST_OK(ww_device_open("host", &host));
 	host_stream = stream_make(host);
@@ -195,29 +190,22 @@ static void orders_host_and_device(ww_device *device)
 		MUST_EQUAL(i, ours[COUNT - 1]);
 	}
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_timeline_unref(there);
-	ww_timeline_unref(back);
-	ww_stream_unref(host_stream);
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
-	ww_device_unref(host);
 }
 
 CASE(timeline_orders_host_and_device, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	ww_device *device;
+	OWN(device) ww_device *device;
 
 	require_order_to_be_seen();
 	device = subject_open();
 	orders_host_and_device(device);
-	ww_device_unref(device);
 }
 
 static void orders_two_gpus(ww_device *device)
 {
-	ww_device *other = subject_open_other();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, COUNT * 4);
-	ww_memory *seen = memory_reimport(memory, other, WW_ACCESS_WRITE);
+	OWN(device) ww_device *other = subject_open_other();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, COUNT * 4);
+	OWN(memory) ww_memory *seen = memory_reimport(memory, other, WW_ACCESS_WRITE);
 	ww_stream *streams[] = {stream_make(device), stream_make(other)};
 	ww_timeline *turns[] = {timeline_make(0, 0), timeline_make(0, 0)};
 	uint32_t *words[] = {ww_memory_pointer(memory), ww_memory_pointer(seen)};
@@ -236,28 +224,24 @@ static void orders_two_gpus(ww_device *device)
 		ww_timeline_unref(turns[i]);
 		ww_stream_unref(streams[i]);
 	}
-	ww_memory_unref(seen);
-	ww_memory_unref(memory);
-	ww_device_unref(other);
 }
 
 CASE(timeline_orders_two_gpus, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY | NEEDS_OTHER_GPU)
 {
-	ww_device *device;
+	OWN(device) ww_device *device;
 
 	require_order_to_be_seen();
 	device = subject_open();
 	orders_two_gpus(device);
-	ww_device_unref(device);
 }
 
 /* --- signals --- */
 
 CASE(timeline_cpu_must_not_overtake_stream, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
-	ww_timeline *hold = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	stream_hold(pair.a, hold, 1);
@@ -278,9 +262,6 @@ CASE(timeline_cpu_must_not_overtake_stream, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.b, 7));
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 7, 7);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(hold);
-	pair_close(&pair);
 }
 
 struct turn {
@@ -301,7 +282,7 @@ static void *signal_held(void *context)
 /* One ww_stream, and behind it another stream in each thread. */
 CASE(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM_WRAP)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct turn turn = {
 		.hold = timeline_make(0, 0),
 		.timeline = timeline_make(0, 0),
@@ -320,17 +301,16 @@ CASE(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM
 	ww_stream_unref(turn.stream);
 	ww_timeline_unref(turn.timeline);
 	ww_timeline_unref(turn.hold);
-	ww_device_unref(device);
 }
 
 /* The first stream is held; those that signal higher values, of other devices too, wait for it. */
 CASE(timeline_signals_of_streams_keep_order, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
-	ww_timeline *hold = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_device *host;
-	ww_stream *host_stream;
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *host;
+	OWN(stream) ww_stream *host_stream;
 
 	MUST_OK(ww_device_open("host", &host));
 	host_stream = stream_make(host);
@@ -353,11 +333,6 @@ CASE(timeline_signals_of_streams_keep_order, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 5, 5);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(hold);
-	ww_stream_unref(host_stream);
-	ww_device_unref(host);
-	pair_close(&pair);
 }
 
 #define SIGNALLERS 4
@@ -371,7 +346,7 @@ static struct {
 /* Values are given out by the timeline itself: who is too late takes a higher one. */
 static void *signal_by_stream(void *unused)
 {
-	ww_stream *stream = stream_make(shared.device);
+	OWN(stream) ww_stream *stream = stream_make(shared.device);
 
 	(void)unused;
 	for (int i = 0; i < SIGNALS; i++) {
@@ -387,7 +362,6 @@ static void *signal_by_stream(void *unused)
 		MUST(timeline_info(shared.timeline).completed >= value);
 	}
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
 	return NULL;
 }
 
@@ -417,9 +391,9 @@ static void *signal_soon(void *timeline)
 
 CASE(timeline_stream_waits_for_submission, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
-	ww_timeline *hold = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	pthread_t thread;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 0, NULL));
@@ -439,15 +413,12 @@ CASE(timeline_stream_waits_for_submission, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_timeline_signal(hold, 1));
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	MUST_OK(ww_timeline_wait(timeline, 10, FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(hold);
-	pair_close(&pair);
 }
 
 CASE(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
-	ww_timeline *timeline = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 3, WW_WAIT_UNSUBMITTED, FOREVER, NULL));
 	copy(&pair);
@@ -460,8 +431,6 @@ CASE(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)
 	copy_must_be(&pair, 9);
 	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 4, WW_WAIT_UNSUBMITTED, 0, NULL));
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	pair_close(&pair);
 }
 
 /*
@@ -469,11 +438,10 @@ CASE(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)
  */
 CASE(timeline_memory_goes_while_stream_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	struct pair pair = pair_open();
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_memory *memory;
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	ww_memory *memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);
 
-	memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);
 	stream_hold(pair.b, timeline, 1);
 	for (int i = 0; i < 63; i++) {
 		ww_memory_unref(memory);
@@ -483,14 +451,12 @@ CASE(timeline_memory_goes_while_stream_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	pair_close(&pair);
 }
 
 CASE(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
-	ww_timeline *timeline = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
 		ww_timeline_stream_wait(timeline, pair.a, 0, 4, 0, NULL));
@@ -502,15 +468,13 @@ CASE(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)
 		ww_timeline_stream_wait(timeline, pair.a, UINT64_MAX, WW_WAIT_UNSUBMITTED, 0,
 			NULL));
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	pair_close(&pair);
 }
 
 CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	int fd = 0;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "stream", ww_timeline_prepare(timeline, device));
@@ -522,17 +486,14 @@ CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_timeline_wait(timeline, 1, FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
-	ww_device *host;
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_timeline *neighbour = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *host;
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *neighbour = timeline_make(0, 0);
 	struct census before;
 	struct census after;
 
@@ -544,10 +505,6 @@ CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_timeline_prepare(timeline, host));
 	census_take(&after);
 	MUST_EQUAL(before.mappings, after.mappings);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(neighbour);
-	ww_device_unref(host);
-	ww_device_unref(device);
 }
 
 /* --- the end --- */
@@ -558,7 +515,7 @@ CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
  */
 CASE(timeline_closed_while_streams_signal, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
+	ENDED_BY(pair_close) struct pair pair = pair_open();
 	ww_timeline *hold;
 	ww_timeline *timeline;
 	struct census before;
@@ -603,13 +560,12 @@ CASE(timeline_closed_while_streams_signal, WW_CAP_STREAM_VALUE)
 	ww_stream_unref(c); /* which was let go by poison, and keeps the page to say so */
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	timeline_settle(&before);
-	pair_close(&pair);
 }
 
 /* With nothing pending waits for more are let go at once, by the CPU. */
 CASE(timeline_closed_releases_streams, WW_CAP_STREAM_VALUE)
 {
-	struct pair pair = pair_open();
+	ENDED_BY(pair_close) struct pair pair = pair_open();
 	ww_timeline *timeline = timeline_make(0, 4);
 
 	MUST_OK(ww_timeline_stream_wait(timeline, pair.a, 4, 0, 0, NULL));
@@ -621,16 +577,15 @@ CASE(timeline_closed_releases_streams, WW_CAP_STREAM_VALUE)
 	stream_must_be_lost(pair.b, "6");
 	fill(pair.a, pair.words, 1);
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
-	pair_close(&pair);
 }
 
 /* A stream of the signaller may be gone before its signal; its work is done all the same. */
 CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
 {
 	struct census before;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_timeline *timeline;
-	ww_stream *stream = stream_make(device);
+	OWN(stream) ww_stream *stream = stream_make(device);
 
 	census_take(&before);
 	timeline = timeline_make(0, 0);
@@ -644,8 +599,6 @@ CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
 	ww_timeline_unref(timeline);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	timeline_settle(&before);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /*
@@ -657,8 +610,8 @@ CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
 static void let_go_while_held(bool waits)
 {
 	static struct gate gate;
-	struct pair pair = pair_open();
-	ww_timeline *hold = timeline_make(0, 0);
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
 	ww_timeline *others[3];
 
 	for (size_t i = 0; i < CHECK_COUNT(others); i++) {
@@ -682,8 +635,6 @@ static void let_go_while_held(bool waits)
 		gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
-	ww_timeline_unref(hold);
-	pair_close(&pair);
 }
 
 CASE(timeline_unref_does_not_wait, WW_CAP_STREAM_VALUE)
@@ -700,7 +651,7 @@ CASE(timeline_unref_does_not_wait_for_signals, WW_CAP_STREAM_VALUE)
 CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	struct pair pair = pair_open();
+	ENDED_BY(pair_close) struct pair pair = pair_open();
 	ww_timeline *timelines[3];
 	struct census before;
 
@@ -718,7 +669,6 @@ CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	timeline_settle(&before);
-	pair_close(&pair);
 }
 
 #define QUEUES 8 /* of the hardware, that streams share in turn */
@@ -729,7 +679,7 @@ CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
  */
 CASE(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[QUEUES + 1]; /* the last one shares the queue of the first */
 	ww_timeline *closed;
 	ww_timeline *hold;
@@ -755,5 +705,4 @@ CASE(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 		ww_stream_unref(streams[i]);
 	ww_timeline_unref(hold);
 	timeline_settle(&before);
-	ww_device_unref(device);
 }

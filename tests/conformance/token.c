@@ -48,16 +48,14 @@ struct ww_token token_forged(const struct ww_token *token, size_t at, uint8_t va
 /*
  * This process holds the memory, and knew the token: all the same it is over, in this process too.
  */
-CASE(broker_revoke, WW_CAP_EXPORT)
+SCENE_CASE(broker_revoke, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ww_memory *memory;
-	ww_memory *named;
-	ww_memory *got;
+	OWN(memory) ww_memory *named;
+	OWN(memory) ww_memory *got;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in the broker", ww_memory_revoke(memory, NULL, NULL));
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
@@ -76,16 +74,12 @@ CASE(broker_revoke, WW_CAP_EXPORT)
 		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
 	}
 	MUST_OK(ww_memory_get(scene.device, NULL, "x", NULL, 0, NULL, &named, NULL));
-	ww_memory_unref(named);
-	ww_memory_unref(got);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- holding without mapping --- */
 
 /* A token of any kind can be held, and passed on as what it is. */
-CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
 {
 	const struct ww_token_params none = {
 		.struct_size = sizeof(none),
@@ -98,10 +92,8 @@ CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
 	struct ww_token tokens[3];
 	ww_timeline *timeline;
 	ww_object *object;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	tokens[0] = token_of(memory, WW_ACCESS_READ);
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	MUST_OK(ww_timeline_export(timeline, NULL, &none, NULL, &tokens[1]));
@@ -131,23 +123,20 @@ CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "", ww_object_import(NULL, &tokens[2], NULL, &object, NULL));
 	MUST(!object);
-	scene_end();
 }
 
 /*
  * A named memory of life owner ends with the creator's connection. The memory keeps the connection
  * open, an object that was imported from its token does, too, and nothing else here.
  */
-CASE(broker_owner_life_while_something_is_held, WW_CAP_EXPORT)
+SCENE_CASE(broker_owner_life_while_something_is_held, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	ww_object *object;
 	ww_object *again;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_OWNER, WW_STATE_SHARED);
 	token = token_of(memory, WW_ACCESS_READ);
 	ww_broker_unref(scene.broker);
@@ -166,20 +155,16 @@ CASE(broker_owner_life_while_something_is_held, WW_CAP_EXPORT)
 	ww_broker_unref(scene.broker);
 	MUST_OK(ww_broker_open(NULL, &scene.broker));
 	scene_has_objects(0);
-	scene_end();
 }
 
-CASE(broker_object_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
-	struct ww_token token;
 	struct ww_token other;
 	ww_object *object;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(BYTES, 1);
+	struct ww_token token = token_of(memory, WW_ACCESS_READ);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
-	token = token_of(memory, WW_ACCESS_READ);
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_object_import(NULL, &token, NULL, &object, &info));
 	other = token_forged(&token, 32, 1); /* of the secret */
 	MUST_REFUSE(WW_ERR_ACCESS, "secret", ww_object_import(NULL, &other, NULL, &object, NULL));
@@ -199,7 +184,6 @@ CASE(broker_object_refuses, WW_CAP_EXPORT)
 	MUST_EQUAL(1, scene_info().holds);
 	ww_object_unref(object);
 	MUST(!ww_object_ref(NULL) && !ww_object_unref(NULL));
-	scene_end();
 }
 
 static ww_status map_object(ww_object *object, uint32_t access, uint64_t flags,
@@ -224,7 +208,7 @@ static ww_status get_object(const char *name, uint32_t access, ww_object **out_o
 }
 
 /* By name: the array that was put, the access that was asked for. */
-CASE(broker_object_get, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_get, WW_CAP_EXPORT)
 {
 	const int64_t shape[] = {1024};
 	struct ww_token_info named = WW_INIT(struct ww_token_info);
@@ -233,11 +217,9 @@ CASE(broker_object_get, WW_CAP_EXPORT)
 	struct ww_array array;
 	struct ww_token token;
 	ww_object *object;
-	ww_memory *memory;
-	ww_memory *mapped;
+	OWN(memory) ww_memory *mapped;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 64), 1, shape, NULL, 0));
 	params.array = &array;
 	params.mode = 0600;
@@ -261,22 +243,18 @@ CASE(broker_object_get, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &mapped, NULL));
 	ww_object_unref(object);
 	must_have_span(mapped, BYTES, WW_ACCESS_READ);
-	ww_memory_unref(mapped);
-	scene_end();
 }
 
 /* What was asked for to read is not passed on for writing. Nothing is left of what fails. */
-CASE(broker_object_get_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_get_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
 	struct ww_token_info named = WW_INIT(struct ww_token_info);
 	struct ww_token token;
-	ww_timeline *timeline;
+	OWN(timeline) ww_timeline *timeline;
 	ww_object *object;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "", get_object("x", 0, &object, NULL));
 	MUST(!object);
 	MUST_EQUAL(WW_TIMED_OUT, ww_object_get(scene.broker, "x", NULL, 1, NULL, &object, NULL));
@@ -298,20 +276,16 @@ CASE(broker_object_get_refuses, WW_CAP_EXPORT)
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	MUST_OK(ww_timeline_put(timeline, scene.broker, "t", NULL, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "memory", get_object("t", 0, &object, NULL));
-	ww_timeline_unref(timeline);
-	scene_end();
 }
 
 /* Exactly the span of the token, by the rules of imports; object and memory end in any order. */
-CASE(broker_object_map, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_map, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *mapped[4];
 	ww_object *object;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .offset = 4096,
 			.bytes = 8192, .uses = 1),
@@ -342,7 +316,6 @@ CASE(broker_object_map, WW_CAP_EXPORT)
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	ww_object_unref(object);
 	scene_has_objects(0);
-	scene_end();
 }
 
 static void refuse_map(ww_object *object, uint32_t access, uint64_t flags, ww_status status,
@@ -354,14 +327,13 @@ static void refuse_map(ww_object *object, uint32_t access, uint64_t flags, ww_st
 	MUST(!memory);
 }
 
-CASE(broker_object_map_refuses, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_map_refuses, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_timeline *timeline;
-	ww_object *object;
-	ww_memory *memory;
+	OWN(object) ww_object *object;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	MUST_OK(ww_timeline_export(timeline, NULL, NULL, NULL, &token));
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
@@ -374,22 +346,17 @@ CASE(broker_object_map_refuses, WW_CAP_EXPORT)
 	refuse_map(object, 3, 0, WW_ERR_INVALID, "access");
 	refuse_map(object, 0, UINT64_C(1) << 63, WW_ERR_INVALID, "flags");
 	refuse_map(object, WW_ACCESS_WRITE, 0, WW_ERR_ACCESS, "for reading");
-	ww_object_unref(object);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* What has happened to the memory since it was held. */
-CASE(broker_object_map_later, WW_CAP_EXPORT)
+SCENE_CASE(broker_object_map_later, WW_CAP_EXPORT)
 {
 	struct ww_token token;
-	ww_object *object;
-	ww_memory *memory;
-	ww_memory *mapped;
+	OWN(object) ww_object *object;
+	OWN(memory) ww_memory *mapped;
 	ww_memory *again;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	token = token_of(memory, WW_ACCESS_WRITE);
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
@@ -430,9 +397,6 @@ CASE(broker_object_map_later, WW_CAP_EXPORT)
 	refuse_map(object, WW_ACCESS_WRITE, 0, WW_ERR_ACCESS, "sealed");
 	MUST_OK(map_object(object, 0, 0, &mapped));
 	pattern_verify(mapped, 3);
-	ww_memory_unref(mapped);
-	ww_object_unref(object);
-	scene_end();
 }
 
 /* --- no broker named --- */
@@ -440,17 +404,16 @@ CASE(broker_object_map_later, WW_CAP_EXPORT)
 static void default_finds(const char *name, uint64_t count)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_snapshot *snapshot;
+	OWN(snapshot) ww_snapshot *snapshot;
 
 	MUST_OK(ww_snapshot_create(NULL, name, WW_SNAPSHOT_OBJECTS, &snapshot));
 	for (uint64_t i = 0; i < count; i++)
 		MUST_OK(ww_snapshot_object(snapshot, i, &info));
 	MUST_EQUAL(WW_END, ww_snapshot_object(snapshot, count, &info));
-	ww_snapshot_free(snapshot);
 }
 
 /* Each call that takes a broker, with the default one. */
-CASE(broker_default, WW_CAP_EXPORT)
+SCENE_CASE(broker_default, WW_CAP_EXPORT)
 {
 	const struct ww_put_params writing = {
 		.struct_size = sizeof(writing),
@@ -459,12 +422,10 @@ CASE(broker_default, WW_CAP_EXPORT)
 	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_memory *memory;
 	ww_watch *watch;
-	ww_memory *got;
+	OWN(memory) ww_memory *got;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	MUST(!ww_memory_broker(memory));
 	MUST_OK(ww_broker_info_get(NULL, &broker_info));
 	MUST_EQUAL(scene_info().pid, broker_info.pid);
@@ -480,16 +441,13 @@ CASE(broker_default, WW_CAP_EXPORT)
 	default_finds("x", 1);
 	MUST_OK(ww_broker_remove(NULL, "x"));
 	default_finds("x", 0);
-	ww_memory_unref(got);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /*
  * A memory is exported to the broker that it is in, be that the default one or not; from several
  * none is chosen.
  */
-CASE(broker_default_of_memory, WW_CAP_EXPORT)
+SCENE_CASE(broker_default_of_memory, WW_CAP_EXPORT)
 {
 	struct ww_broker_params params = {.struct_size = sizeof(params)};
 	const struct ww_export_params brief = {
@@ -498,11 +456,10 @@ CASE(broker_default_of_memory, WW_CAP_EXPORT)
 	};
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_token token;
-	struct broker other;
-	ww_memory *memory;
-	ww_broker *broker;
+	ENDED_BY(broker_stop) struct broker other;
+	OWN(memory) ww_memory *memory;
+	OWN(broker) ww_broker *broker;
 
-	scene_begin();
 	broker_start(&other, NULL);
 	params.address = other.address;
 	MUST_OK(ww_broker_open(&params, &broker));
@@ -517,26 +474,21 @@ CASE(broker_default_of_memory, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_export(memory, NULL, &brief, NULL, &token));
 	MUST_OK(ww_token_info_get(&token, &info));
 	MUST(!strcmp(info.address, scene.daemon.address));
-	ww_memory_unref(memory);
-	ww_broker_unref(broker);
-	broker_stop(&other);
-	scene_end();
 }
 
 /* --- slices of a pool --- */
 
-CASE(pool_revoke, WW_CAP_EXPORT)
+SCENE_CASE(pool_revoke, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE};
-	ww_device *device = subject_open();
-	ww_pool *pool = NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(pool) ww_pool *pool = NULL;
 	struct ww_token token;
 	struct ww_token other;
 	ww_memory *slices[2];
 	ww_memory *got;
 
-	scene_begin();
 	pool = pool_make(device, 0, 0, 4);
 	for (int i = 0; i < 2; i++)
 		slices[i] = slice_make(pool, 4096);
@@ -558,29 +510,22 @@ CASE(pool_revoke, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_revoke(slices[1], NULL, NULL));
 	ww_memory_unref(slices[1]);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
 /* The owner holds its own slice by a token: it is used as by any other reference. */
-CASE(pool_object_comes_home, WW_CAP_EXPORT)
+SCENE_CASE(pool_object_comes_home, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.uses = 1};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_device *device = subject_open();
-	struct ww_token token;
+	OWN(device) ww_device *device = subject_open();
 	ww_object *object;
-	ww_memory *slice;
 	ww_memory *again;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, &params);
 
-	scene_begin();
-	pool = pool_make(device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, &info));
 	MUST_EQUAL(4096, info.span_bytes);
 	ww_memory_unref(slice);
@@ -593,29 +538,22 @@ CASE(pool_object_comes_home, WW_CAP_EXPORT)
 	ww_object_unref(object);
 	MUST_EQUAL(0, pool_info(pool).bytes_used);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	ww_pool_unref(pool);
-	ww_device_unref(device);
-	scene_end();
 }
 
 /* A slice of an own pool is mapped already, and needs no valid token. */
-CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
+SCENE_CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.uses = 1};
-	struct ww_token token;
 	ww_memory *reading;
 	ww_object *object;
 	ww_memory *mapped;
-	ww_memory *slice;
 	ww_memory *again;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
+	struct ww_token token = slice_token(slice, &params);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0, 0);
-	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
 	MUST_OK(map_object(object, WW_ACCESS_WRITE, 0, &mapped));
 	MUST(mapped == slice);
@@ -634,22 +572,19 @@ CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
 	ww_memory_unref(reading);
 	MUST_EQUAL(0, pool_info(pool).bytes_used);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* It is there for the pool's device only. */
-CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CUDA)
+SCENE_CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct ww_token token;
-	ww_object *object;
+	OWN(object) ww_object *object;
 	ww_memory *memory;
-	ww_memory *slice;
-	ww_device *host;
-	ww_pool *pool;
+	OWN(memory) ww_memory *slice;
+	OWN(device) ww_device *host;
+	OWN(pool) ww_pool *pool;
 
-	scene_begin();
 	MUST_OK(ww_device_open("host", &host));
 	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
@@ -658,9 +593,4 @@ CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CUDA)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "import it for",
 		ww_object_map(object, host, NULL, NULL, &memory));
 	MUST(!memory);
-	ww_object_unref(object);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	ww_device_unref(host);
-	scene_end();
 }

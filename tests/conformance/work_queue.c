@@ -77,11 +77,10 @@ static void nothing_must_come(ww_work_queue *queue)
 
 /* --- making and opening --- */
 
-CASE(work_queue_create_refuses, 0)
+SCENE_CASE(work_queue_create_refuses, 0)
 {
 	ww_work_queue *queue;
 
-	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "slot_bytes",
 		ww_work_queue_create(scene.device, scene.broker, "q",
 			WW_PARAMS(struct ww_work_queue_params, .slots = 2), NULL, &queue));
@@ -111,7 +110,6 @@ CASE(work_queue_create_refuses, 0)
 			WW_PARAMS(struct ww_work_queue_params, .slot_bytes = UINT64_MAX / 2), NULL,
 			&queue));
 	MUST(!queue);
-	scene_end();
 }
 
 CASE(work_queue_get_refuses, QUEUES)

@@ -61,13 +61,11 @@ ROLE(role_interrupted)
 	ww_cancel_unref(interrupted);
 }
 
-CASE(cancel_by_signal_handler, NEEDS_EXPORT)
+SCENE_CASE(cancel_by_signal_handler, NEEDS_EXPORT)
 {
 	struct child child;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(2 * MIB, 1);
 
-	scene_begin();
-	memory = scene_make(2 * MIB, 1);
 	scene_put(memory, "there", 0, 0, WW_STATE_SEALED);
 	child_start(&child, "role_interrupted", NULL);
 	for (int i = 0; i < 10; i++) {
@@ -80,19 +78,17 @@ CASE(cancel_by_signal_handler, NEEDS_EXPORT)
 	child_finish(&child);
 	ww_memory_unref(memory);
 	scene_has_holders(1);
-	scene_end();
 }
 
 /* --- no waiting --- */
 
 /* What this process knows it does while the broker is stopped; nothing else is sent to that. */
-CASE(cancel_nowait, NEEDS_EXPORT)
+SCENE_CASE(cancel_nowait, NEEDS_EXPORT)
 {
 	ww_cancel *nowait = ww_cancel_nowait();
 	ww_memory *memory, *reader, *again;
 	struct ww_token token;
 
-	scene_begin();
 	memory = scene_make(2 * MIB, 1);
 	MUST_STATUS(WW_CANCELLED, ww_memory_export(memory, scene.broker, NULL, nowait, &token));
 	MUST_STATUS(WW_CANCELLED,
@@ -111,7 +107,6 @@ CASE(cancel_nowait, NEEDS_EXPORT)
 			NULL));
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
 	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* --- at any instant --- */
@@ -156,7 +151,7 @@ static void put_and_get(struct player *player)
 	};
 	/* A neighbour may have what was there before. */
 	const struct ww_put_params put = {.struct_size = sizeof(put), .flags = WW_PUT_REPLACE};
-	ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, BYTES);
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, BYTES);
 	ww_memory *got = NULL;
 	struct ww_token token;
 	char name[16];
@@ -175,7 +170,6 @@ static void put_and_get(struct player *player)
 			ww_memory_import(scene.device, scene.broker, &token, NULL, player->cancel,
 				&got, NULL)))
 		ww_memory_unref(got);
-	ww_memory_unref(memory);
 }
 
 static void *play(void *context)
@@ -222,11 +216,10 @@ static void set_at_random(void)
 	}
 }
 
-CASE(cancel_at_any_instant, NEEDS_HOST_MEMORY)
+SCENE_CASE(cancel_at_any_instant, NEEDS_HOST_MEMORY)
 {
 	uint32_t cancelled = 0;
 
-	scene_begin();
 	atomic_store(&playing, THREADS);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		players[i] = (struct player){.number = i};
@@ -241,5 +234,4 @@ CASE(cancel_at_any_instant, NEEDS_HOST_MEMORY)
 	}
 	check_note("%u calls were cancelled", cancelled);
 	MUST(cancelled >= THREADS * ROUNDS / 8);
-	scene_end();
 }

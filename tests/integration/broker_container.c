@@ -277,12 +277,11 @@ static int lines_of(const char *before, const char *word)
 }
 
 /* Not linked to it, and not opened either, with memory of a GPU in its hands. */
-CASE(daemon_is_free_of_libcuda, NEEDS_EXPORT)
+SCENE_CASE(daemon_is_free_of_libcuda, NEEDS_EXPORT)
 {
-	struct child maker;
 	struct ww_broker_info info;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	if (lines_of("readelf -d", "NEEDED") > 0) {
 		MUST_EQUAL(0, lines_of("readelf -d", "cuda"));
 		MUST_EQUAL(0, lines_of("readelf -W --dyn-syms", "dlopen"));
@@ -299,6 +298,4 @@ CASE(daemon_is_free_of_libcuda, NEEDS_EXPORT)
 	must_not_map(info.pid, "cuda");
 	must_not_map(info.supervisor_pid, "cuda");
 	must_not_map(info.pid, "nvidia");
-	agent_end(&maker);
-	scene_end();
 }

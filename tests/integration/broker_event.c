@@ -214,7 +214,7 @@ static ww_event *import(const struct ww_token *token)
  */
 static void must_pass(struct child *maker, ww_event *event)
 {
-	ww_stream *stream = stream_make(scene.device);
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
 	MUST_STATUS(WW_OK, ww_event_query(event));
 	agent_must(maker, WW_OK, "block");
@@ -228,16 +228,14 @@ static void must_pass(struct child *maker, ww_event *event)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	MUST_STATUS(WW_OK, ww_event_query(event));
-	ww_stream_unref(stream);
 }
 
-CASE(event_by_token, NEEDS_EVENT)
+SCENE_CASE(event_by_token, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
 	ww_event *event;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
 	token = take_token(&maker);
@@ -252,17 +250,15 @@ CASE(event_by_token, NEEDS_EVENT)
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
-	scene_end();
 }
 
-CASE(event_by_handle, NEEDS_EVENT_HANDLE)
+SCENE_CASE(event_by_handle, NEEDS_EVENT_HANDLE)
 {
 	struct ww_event_handle handle;
-	struct child maker;
-	struct child opener;
-	ww_event *event;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child opener;
+	OWN(event) ww_event *event;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	child_start(&opener, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
@@ -283,22 +279,17 @@ CASE(event_by_handle, NEEDS_EVENT_HANDLE)
 	agent_must(&opener, WW_OK, "go");
 	agent_must(&maker, WW_OK, "sync");
 	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
-	ww_event_unref(event);
-	agent_end(&opener);
-	agent_end(&maker);
-	scene_end();
 }
 
 /* Who imported a timeline cannot signal it, and so it is with events of the host device. */
-CASE(event_of_another_refuses, NEEDS_EVENT)
+SCENE_CASE(event_of_another_refuses, NEEDS_EVENT)
 {
 	struct ww_event_handle handle;
-	struct child maker;
 	struct ww_token token;
-	ww_stream *stream;
-	ww_event *event;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(stream) ww_stream *stream;
+	OWN(event) ww_event *event;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
 	token = take_token(&maker);
@@ -311,20 +302,15 @@ CASE(event_of_another_refuses, NEEDS_EVENT)
 	MUST_REFUSE(WW_ERR_ACCESS, "cannot export",
 		ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_STATUS(WW_OK, ww_event_query(event));
-	ww_stream_unref(stream);
-	ww_event_unref(event);
-	agent_end(&maker);
-	scene_end();
 }
 
 /* What is pending then is reached all the same, for those who have the event. */
-CASE(event_maker_lets_go, NEEDS_EVENT)
+SCENE_CASE(event_maker_lets_go, NEEDS_EVENT)
 {
-	struct child maker;
 	struct ww_token token;
 	ww_event *event;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
 	token = take_token(&maker);
@@ -341,22 +327,19 @@ CASE(event_maker_lets_go, NEEDS_EVENT)
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
-	agent_end(&maker);
-	scene_end();
 }
 
 /*
  * On a GPU nobody can be told, so there a limit on time is all that helps; but at least nobody new
  * comes to that event by a token.
  */
-CASE(event_maker_killed, NEEDS_EVENT)
+SCENE_CASE(event_maker_killed, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
-	ww_stream *stream;
+	OWN(stream) ww_stream *stream;
 	ww_event *event;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
 	token = take_token(&maker);
@@ -378,8 +361,6 @@ CASE(event_maker_killed, NEEDS_EVENT)
 	ww_event_unref(event);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
-	ww_stream_unref(stream);
-	scene_end();
 }
 
 /* A stream of ours waits when the recorder dies: it is let go, and says why. */
@@ -418,13 +399,12 @@ CASE(event_maker_killed_while_stream_waits, NEEDS_EVENT)
 }
 
 /* What was reached before its maker died stays so. */
-CASE(event_maker_killed_afterwards, NEEDS_EVENT)
+SCENE_CASE(event_maker_killed_afterwards, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
-	ww_event *event;
+	OWN(event) ww_event *event;
 
-	scene_begin();
 	child_start(&maker, "role_partner", NULL);
 	agent_must(&maker, WW_OK, "make");
 	token = take_token(&maker);
@@ -434,21 +414,18 @@ CASE(event_maker_killed_afterwards, NEEDS_EVENT)
 	scene_has_holders(1);
 	MUST_STATUS(WW_OK, ww_event_query(event));
 	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
-	ww_event_unref(event);
-	scene_end();
 }
 
 /* --- containers --- */
 
 /* A container has a /dev/shm of its own, if any: there CUDA's events end, and others do not. */
-CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
+SCENE_CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
 {
 	bool is_cuda = subject_is_cuda();
-	struct child container;
-	struct child maker;
 	struct ww_token token;
+	ENDED_BY(agent_end) struct child container;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 	start_inside(&container, scene.daemon.folder);
 	child_start(&maker, "role_partner", NULL);
@@ -465,13 +442,10 @@ CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
 	}
 	agent_must(&container, WW_OK, "drop");
 	agent_must(&container, is_cuda ? WW_ERR_SYSTEM : WW_OK, "make");
-	agent_end(&maker);
-	agent_end(&container);
-	scene_end();
 }
 
 /* Both are process 1: CUDA would take the event for the importer's own. */
-CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
+SCENE_CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 {
 	bool is_cuda = subject_is_cuda();
 	struct child partners[2];
@@ -480,7 +454,6 @@ CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 
 	if (is_cuda && !fake_get())
 		check_skip("CUDA does not start in a PID namespace without a /proc of its own");
-	scene_begin();
 	start_inside(&partners[0], NULL);
 	start_inside(&partners[1], NULL);
 	agent_must(&partners[0], WW_OK, "make");
@@ -497,5 +470,4 @@ CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 	}
 	agent_end(&partners[1]);
 	agent_end(&partners[0]);
-	scene_end();
 }

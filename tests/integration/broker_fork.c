@@ -188,7 +188,7 @@ static void use_tokens(ww_broker *broker)
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	const struct ww_import_params writing = {.struct_size = sizeof(writing),
 		.access = WW_ACCESS_WRITE};
-	ww_timeline *timeline;
+	OWN(timeline) ww_timeline *timeline;
 	ww_memory *memory;
 
 	MUST_OK(ww_memory_import(scene.device, broker, &ours.token, NULL, NULL, &memory, &info));
@@ -202,15 +202,14 @@ static void use_tokens(ww_broker *broker)
 	ww_memory_unref(memory);
 	MUST_OK(ww_timeline_import(broker, &ours.timeline_token, NULL, &timeline));
 	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1));
-	ww_timeline_unref(timeline);
 }
 
 static void use_own_pool(ww_broker *broker)
 {
 	const struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = BYTES};
 	struct ww_token token;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(memory) ww_memory *slice;
+	OWN(pool) ww_pool *pool;
 
 	MUST_OK(ww_pool_create(scene.device, &params, &pool));
 	MUST_OK(ww_pool_alloc(pool, 4096, 0, 0, NULL, &slice));
@@ -219,18 +218,16 @@ static void use_own_pool(ww_broker *broker)
 	ww_memory_unref(slice);
 	MUST_OK(ww_memory_import(scene.device, broker, &token, NULL, NULL, &slice, NULL));
 	pattern_verify(slice, 4);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
 }
 
 static void use_broker(void)
 {
 	const struct ww_export_params export = {.struct_size = sizeof(export),
 		.escrow_ns = WW_ESCROW_NONE};
-	ww_timeline *timeline;
+	OWN(timeline) ww_timeline *timeline;
 	struct ww_token token;
-	ww_memory *memory;
-	ww_broker *broker;
+	OWN(memory) ww_memory *memory;
+	OWN(broker) ww_broker *broker;
 
 	MUST_OK(broker_open_patient(NULL, &broker));
 	MUST(broker != scene.broker);
@@ -241,9 +238,6 @@ static void use_broker(void)
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	(void)timeline_token(timeline, broker);
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	ww_timeline_unref(timeline);
-	ww_memory_unref(memory);
-	ww_broker_unref(broker);
 }
 
 static int watch_fd; /* the parent's, by its number */
@@ -308,38 +302,34 @@ static atomic_bool stop;
 
 static void put_and_get(uint32_t self)
 {
-	ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, 4096);
+	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, 4096);
 	char name[16];
 
 	snprintf(name, sizeof(name), "busy/%u", self);
 	scene_put(memory, name, 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	ww_memory_unref(scene_get(name, WW_ACCESS_READ));
-	ww_memory_unref(memory);
 }
 
 static void use_slice(void)
 {
 	struct ww_token token;
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(ours.pool, 4096, 0, WW_FOREVER, NULL, &slice));
 	MUST_OK(ww_memory_export(slice, scene.broker, NULL, NULL, &token));
 	ww_memory_unref(slice);
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &slice, NULL));
-	ww_memory_unref(slice);
 }
 
 static void use_timeline(void)
 {
-	ww_timeline *timeline;
-	ww_stream *stream = stream_make(scene.device);
+	OWN(timeline) ww_timeline *timeline;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	(void)timeline_token(timeline, scene.broker);
 	MUST_OK(ww_timeline_stream_signal(timeline, stream, 1));
 	MUST_OK(ww_timeline_wait(timeline, 1, WW_FOREVER, NULL));
-	ww_timeline_unref(timeline);
-	ww_stream_unref(stream);
 }
 
 /* Holds every lock of the library as often as it can. */
@@ -382,12 +372,11 @@ CASE(fork_while_others_are_busy, NEEDS_EXPORT)
 }
 
 /* A socket that a forked child has too is not a sign of life of its parent. */
-CASE(fork_keeps_nothing, NEEDS_EXPORT)
+SCENE_CASE(fork_keeps_nothing, NEEDS_EXPORT)
 {
 	struct child parent;
-	int socket;
+	OWN(fd) int socket;
 
-	scene_begin();
 	agent_start(&parent, NULL);
 	agent_must(&parent, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&parent, WW_OK, "put x life=held");
@@ -397,8 +386,6 @@ CASE(fork_keeps_nothing, NEEDS_EXPORT)
 	scene_has_objects(0);
 	scene_has_holders(1);
 	MUST_EQUAL(1, write(socket, "", 1)); /* somebody can read it: the child */
-	close(socket);
-	scene_end();
 }
 
 /* --- while a thread connects --- */
@@ -455,11 +442,10 @@ static void has_no_socket(void)
 	MUST_EQUAL(sockets_before, count_sockets());
 }
 
-CASE(fork_while_a_thread_connects, 0)
+SCENE_CASE(fork_while_a_thread_connects, 0)
 {
 	pthread_t thread;
 
-	scene_begin();
 	fill_up();
 	sockets_before = count_sockets() - 1; /* that of scene.broker is the library's */
 	MUST(!pthread_create(&thread, NULL, connect_and_wait, NULL));
@@ -470,5 +456,4 @@ CASE(fork_while_a_thread_connects, 0)
 	pthread_join(thread, NULL);
 	close(full.first);
 	MUST_CALL(unlink(full.name.sun_path));
-	scene_end();
 }

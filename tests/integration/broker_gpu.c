@@ -18,12 +18,11 @@
 
 static void reader_must_verify(uint32_t seed)
 {
-	struct child reader;
+	ENDED_BY(agent_end) struct child reader;
 
 	agent_start(&reader, NULL);
 	agent_must(&reader, WW_OK, "get weights");
 	agent_must(&reader, WW_OK, "verify %u", seed);
-	agent_end(&reader);
 }
 
 static bool has_other_broker(const struct ww_broker_info *info, uint64_t former)
@@ -37,12 +36,11 @@ static bool has_other_supervisor(const struct ww_broker_info *info, uint64_t for
 }
 
 /* In turn the maker, the broker and its supervisor are killed; each time somebody else reads it. */
-CASE(gpu_memory_outlives_its_maker, NEEDS_EXPORT)
+SCENE_CASE(gpu_memory_outlives_its_maker, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct ww_broker_info info;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %llu 4711", (unsigned long long)LARGE);
 	agent_must(&maker, WW_OK, "put weights life=kept");
@@ -61,7 +59,6 @@ CASE(gpu_memory_outlives_its_maker, NEEDS_EXPORT)
 	reader_must_verify(4711);
 
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));
-	scene_end();
 }
 
 /*
@@ -102,16 +99,15 @@ static int count_mapped(pid_t pid, const char *word)
 	return count;
 }
 
-CASE(gpu_is_not_used_by_broker, NEEDS_EXPORT)
+SCENE_CASE(gpu_is_not_used_by_broker, NEEDS_EXPORT)
 {
-	struct child maker;
 	struct ww_broker_info info;
 	ww_memory *memory;
 	int ours;
+	ENDED_BY(agent_end) struct child maker;
 
 	if (!subject_is_cuda() || fake_get())
 		check_skip("needs a real GPU");
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %llu 1", (unsigned long long)LARGE);
 	agent_must(&maker, WW_OK, "put weights life=kept");
@@ -132,6 +128,4 @@ CASE(gpu_is_not_used_by_broker, NEEDS_EXPORT)
 	MUST(count_mapped(getpid(), "libcuda") > 0);
 	ww_memory_unref(memory);
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));
-	agent_end(&maker);
-	scene_end();
 }

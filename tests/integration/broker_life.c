@@ -48,12 +48,11 @@ static void start_maker(struct child *agent, uint32_t seed, const char *put)
 	agent_must(agent, WW_OK, "%s", put);
 }
 
-CASE(life_kept, NEEDS_EXPORT)
+SCENE_CASE(life_kept, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
 
-	scene_begin();
 	for (int by_kill = 0; by_kill < 2; by_kill++) {
 		start_maker(&maker, 7, "put k life=kept state=shared");
 		if (by_kill)
@@ -70,17 +69,14 @@ CASE(life_kept, NEEDS_EXPORT)
 		MUST_OK(ww_broker_remove(scene.broker, "k"));
 		must_be_gone("k");
 	}
-	scene_end();
 }
 
-CASE(life_kept_expires, NEEDS_EXPORT)
+SCENE_CASE(life_kept_expires, NEEDS_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct child maker;
-	ww_watch *watch;
+	OWN(watch) ww_watch *watch = watch_start("brief");
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
-	watch = watch_start("brief");
 	start_maker(&maker, 1, "put brief life=kept ttl_ms=300000");
 	MUST_OK(ww_broker_stat(scene.broker, "brief", &info));
 	MUST(info.left_ns <= UINT64_C(300000000000) && info.left_ns > UINT64_C(200000000000));
@@ -95,19 +91,14 @@ CASE(life_kept_expires, NEEDS_EXPORT)
 	must_hear(watch, WW_WATCH_EXPIRED, "brief");
 	must_be_gone("brief");
 	agent_must(&maker, WW_OK, "verify 2");
-	agent_end(&maker);
-	ww_watch_free(watch);
-	scene_end();
 }
 
-CASE(life_owner, NEEDS_EXPORT)
+SCENE_CASE(life_owner, NEEDS_EXPORT)
 {
-	struct child maker;
-	ww_memory *memory;
-	ww_watch *watch;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
+	OWN(watch) ww_watch *watch = watch_start("o");
 
-	scene_begin();
-	watch = watch_start("o");
 	start_maker(&maker, 3, "put o life=owner");
 	must_hear(watch, WW_WATCH_PUT, "o");
 	must_hear(watch, WW_WATCH_READY, "o");
@@ -118,20 +109,14 @@ CASE(life_owner, NEEDS_EXPORT)
 	must_hear(watch, WW_WATCH_GONE, "o");
 	must_be_gone("o");
 	pattern_verify(memory, 3); /* who has it has it */
-	ww_memory_unref(memory);
-	ww_watch_free(watch);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(life_owner_ends_with_process, NEEDS_EXPORT)
+SCENE_CASE(life_owner_ends_with_process, NEEDS_EXPORT)
 {
 	struct child maker;
-	struct child holder;
-	ww_watch *watch;
+	OWN(watch) ww_watch *watch = watch_start("o");
+	ENDED_BY(agent_end) struct child holder;
 
-	scene_begin();
-	watch = watch_start("o");
 	start_maker(&maker, 3, "put o life=owner");
 	must_hear(watch, WW_WATCH_PUT, "o");
 	must_hear(watch, WW_WATCH_READY, "o");
@@ -141,19 +126,14 @@ CASE(life_owner_ends_with_process, NEEDS_EXPORT)
 	must_hear(watch, WW_WATCH_GONE, "o");
 	must_be_gone("o");
 	agent_must(&holder, WW_OK, "verify 3");
-	agent_end(&holder);
-	ww_watch_free(watch);
-	scene_end();
 }
 
-CASE(life_held_by_last_holder, NEEDS_EXPORT)
+SCENE_CASE(life_held_by_last_holder, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child holders[2];
-	ww_watch *watch;
+	OWN(watch) ww_watch *watch = watch_start("h");
 
-	scene_begin();
-	watch = watch_start("h");
 	start_maker(&maker, 4, "put h life=held");
 	must_hear(watch, WW_WATCH_PUT, "h");
 	must_hear(watch, WW_WATCH_READY, "h");
@@ -171,8 +151,6 @@ CASE(life_held_by_last_holder, NEEDS_EXPORT)
 	child_kill(&holders[1]);
 	must_hear(watch, WW_WATCH_GONE, "h");
 	must_be_gone("h");
-	ww_watch_free(watch);
-	scene_end();
 }
 
 static struct ww_token export_and_die(const char *export)
@@ -196,42 +174,33 @@ static ww_status import(const struct ww_token *token, ww_memory **out_memory)
 }
 
 /* Nobody holds it but the token on its way. */
-CASE(life_escrow_keeps, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_keeps, NEEDS_EXPORT)
 {
-	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
+	struct ww_token token = export_and_die("export uses=1");
 
-	scene_begin();
-	token = export_and_die("export uses=1");
 	scene_has_holders(1);
 	MUST_EQUAL(1, scene_info().objects);
 	MUST_EQUAL(1, scene_info().holds);
 	MUST_OK(import(&token, &memory));
 	pattern_verify(memory, 5);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(life_escrow_ends_by_time, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_ends_by_time, NEEDS_EXPORT)
 {
-	struct ww_token token;
 	ww_memory *memory;
+	struct ww_token token = export_and_die("export escrow_ms=100");
 
-	scene_begin();
-	token = export_and_die("export escrow_ms=100");
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import(&token, &memory));
 	MUST(!memory);
-	scene_end();
 }
 
-CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
 {
-	struct ww_token token;
 	ww_memory *memory;
+	struct ww_token token = export_and_die("export uses=3 escrow_ms=none");
 
-	scene_begin();
-	token = export_and_die("export uses=3 escrow_ms=none");
 	scene_has_objects(0); /* no escrow at all */
 	token = export_and_die("export uses=3 escrow_ms=300000");
 	for (int i = 0; i < 3; i++) {
@@ -241,22 +210,19 @@ CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
 	}
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import(&token, &memory));
-	scene_end();
 }
 
 /*
  * Another process holds the memory by its token: it keeps that, and nobody else gets it by the
  * token.
  */
-CASE(life_revoked, NEEDS_EXPORT)
+SCENE_CASE(life_revoked, NEEDS_EXPORT)
 {
-	struct child maker;
 	struct ww_token token;
-	ww_memory *memory;
 	ww_memory *late;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory = scene_make(LONG, 5);
 
-	scene_begin();
-	memory = scene_make(LONG, 5);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
 	agent_start(&maker, NULL);
@@ -282,22 +248,17 @@ CASE(life_revoked, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "put y state=shared");
 	memory = scene_get("y", WW_ACCESS_WRITE);
 	MUST_REFUSE(WW_ERR_ACCESS, "put", ww_memory_revoke(memory, NULL, NULL));
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
 /* The maker has ended, and what holds the memory is an object that maps nothing. */
-CASE(life_object_keeps, NEEDS_EXPORT)
+SCENE_CASE(life_object_keeps, NEEDS_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_token token;
 	struct ww_token passed;
 	ww_object *object;
 	ww_memory *memory;
+	struct ww_token token = export_and_die("export uses=1 escrow_ms=300000");
 
-	scene_begin();
-	token = export_and_die("export uses=1 escrow_ms=300000");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
 	MUST(info.bytes >= LONG && info.span_bytes >= LONG && info.access == WW_ACCESS_READ);
 	MUST_EQUAL(1, scene_info().objects);
@@ -316,7 +277,6 @@ CASE(life_object_keeps, NEEDS_EXPORT)
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_object_import(scene.broker, &passed, NULL, &object, NULL));
-	scene_end();
 }
 
 static ww_status map_object(ww_object *object, uint32_t access, ww_memory **out_memory)
@@ -329,16 +289,14 @@ static ww_status map_object(ww_object *object, uint32_t access, ww_memory **out_
  * The maker has ended before the object is mapped, which is no import: another process has the
  * other of two.
  */
-CASE(life_object_is_mapped, NEEDS_EXPORT)
+SCENE_CASE(life_object_is_mapped, NEEDS_EXPORT)
 {
 	struct child other;
-	struct ww_token token;
 	ww_object *object;
 	ww_memory *memory;
 	ww_memory *again;
+	struct ww_token token = export_and_die("export uses=2 escrow_ms=300000");
 
-	scene_begin();
-	token = export_and_die("export uses=2 escrow_ms=300000");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	MUST_OK(map_object(object, 0, &memory));
 	MUST_OK(map_object(object, 0, &again));
@@ -356,18 +314,16 @@ CASE(life_object_is_mapped, NEEDS_EXPORT)
 	MUST_EQUAL(1, scene_info().holds);
 	agent_end(&other);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* Only the object holds the memory; the second time its tokens were revoked, too. */
-CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
+SCENE_CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
 {
-	struct child other;
 	struct ww_token token;
 	ww_object *object;
 	ww_memory *memory;
+	ENDED_BY(agent_end) struct child other;
 
-	scene_begin();
 	agent_start(&other, NULL);
 	for (int is_revoked = 0; is_revoked < 2; is_revoked++) {
 		agent_must(&other, WW_OK, "make vmm %d 5", LONG);
@@ -390,20 +346,16 @@ CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
 		ww_memory_unref(memory);
 		scene_has_objects(0);
 	}
-	agent_end(&other);
-	scene_end();
 }
 
 /* The broker is killed, and has the hold of the object afterwards. */
-CASE(life_object_through_restart, NEEDS_EXPORT)
+SCENE_CASE(life_object_through_restart, NEEDS_EXPORT)
 {
 	struct ww_broker_info info;
-	struct ww_token token;
 	ww_object *object;
 	ww_memory *memory;
+	struct ww_token token = export_and_die("export uses=1 escrow_ms=300000");
 
-	scene_begin();
-	token = export_and_die("export uses=1 escrow_ms=300000");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	info = scene_info();
 	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
@@ -416,16 +368,14 @@ CASE(life_object_through_restart, NEEDS_EXPORT)
 	MUST_EQUAL(1, scene_info().holds);
 	ww_object_unref(object);
 	scene_has_objects(0);
-	scene_end();
 }
 
-CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
+SCENE_CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
 {
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 	ww_memory *other;
 
-	scene_begin();
 	start_maker(&maker, 1, "put r life=kept state=shared");
 	memory = scene_get("r", WW_ACCESS_WRITE);
 	MUST_OK(ww_broker_remove(scene.broker, "r"));
@@ -437,18 +387,14 @@ CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
 	scene_put(other, "r", 0, WW_LIFE_HELD, WW_STATE_SEALED); /* the name is free */
 	ww_memory_unref(other);
 	pattern_verify(memory, 2);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(life_replaced, NEEDS_EXPORT)
+SCENE_CASE(life_replaced, NEEDS_EXPORT)
 {
 	struct child makers[2];
 	ww_memory *old;
 	ww_memory *new;
 
-	scene_begin();
 	start_maker(&makers[0], 1, "put weights life=kept");
 	old = scene_get("weights", WW_ACCESS_READ);
 	agent_start(&makers[1], NULL);
@@ -463,7 +409,6 @@ CASE(life_replaced, NEEDS_EXPORT)
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));
 	agent_end(&makers[0]);
 	agent_end(&makers[1]);
-	scene_end();
 }
 
 /* --- waiting --- */
@@ -477,28 +422,23 @@ static void start_waiter(struct child *agent, const char *get, uint64_t waits)
 	scene_has_waits(waits);
 }
 
-CASE(wait_for_name, NEEDS_EXPORT)
+SCENE_CASE(wait_for_name, NEEDS_EXPORT)
 {
-	struct child maker;
-	struct child waiter;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child waiter;
 
-	scene_begin();
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	start_maker(&maker, 6, "put later life=owner");
 	agent_answers(&waiter, WW_OK);
 	agent_must(&waiter, WW_OK, "verify 6");
 	MUST_EQUAL(0, scene_info().waits);
-	agent_end(&waiter);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(wait_for_seal, NEEDS_EXPORT)
+SCENE_CASE(wait_for_seal, NEEDS_EXPORT)
 {
-	struct child maker;
-	struct child waiter;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child waiter;
 
-	scene_begin();
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	MUST_REFUSE(WW_ERR_STATE, "later",
@@ -511,34 +451,26 @@ CASE(wait_for_seal, NEEDS_EXPORT)
 	agent_must(&waiter, WW_OK, "verify 7");
 	agent_must(&maker, WW_OK, "seal sealed"); /* it is so */
 	agent_must(&maker, WW_ERR_STATE, "seal shared");
-	agent_end(&waiter);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(wait_for_share, NEEDS_EXPORT)
+SCENE_CASE(wait_for_share, NEEDS_EXPORT)
 {
-	struct child maker;
-	struct child waiter;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child waiter;
 
-	scene_begin();
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	start_waiter(&waiter, "get later write wait_ms=forever", 1);
 	agent_must(&maker, WW_OK, "seal shared");
 	agent_answers(&waiter, WW_OK);
 	agent_must(&waiter, WW_OK, "write 7");
 	agent_must(&maker, WW_OK, "verify 7");
-	agent_end(&waiter);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(wait_in_vain, NEEDS_EXPORT)
+SCENE_CASE(wait_in_vain, NEEDS_EXPORT)
 {
-	struct child waiter;
-	struct child maker;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child waiter;
 
-	scene_begin();
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	agent_start(&waiter, NULL);
 	agent_must(&waiter, WW_ERR_NOT_FOUND, "get never");
@@ -549,17 +481,13 @@ CASE(wait_in_vain, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "seal sealed");
 	agent_must(&waiter, WW_OK, "get later wait_ms=forever");
 	agent_must(&waiter, WW_OK, "verify 6");
-	agent_end(&waiter);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(wait_many, NEEDS_EXPORT)
+SCENE_CASE(wait_many, NEEDS_EXPORT)
 {
 	struct child waiters[8];
 	struct child maker;
 
-	scene_begin();
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		start_waiter(&waiters[i], "get later wait_ms=forever", i + 1);
 	start_maker(&maker, 6, "put later life=held");
@@ -570,18 +498,15 @@ CASE(wait_many, NEEDS_EXPORT)
 	child_kill(&maker);
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		agent_end(&waiters[i]);
-	scene_end();
 }
 
 /* Those who wait for what a dead process was writing are told. */
-CASE(wait_writer_killed, NEEDS_EXPORT)
+SCENE_CASE(wait_writer_killed, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiters[3];
-	ww_watch *watch;
+	OWN(watch) ww_watch *watch = watch_start("later");
 
-	scene_begin();
-	watch = watch_start("later");
 	start_maker(&maker, 6, "put later life=kept state=writing");
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		start_waiter(&waiters[i], "get later wait_ms=forever", i + 2); /* and the watch */
@@ -593,48 +518,38 @@ CASE(wait_writer_killed, NEEDS_EXPORT)
 	must_be_gone("later");
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		agent_end(&waiters[i]);
-	ww_watch_free(watch);
-	scene_end();
 }
 
-CASE(wait_writer_lets_go, NEEDS_EXPORT)
+SCENE_CASE(wait_writer_lets_go, NEEDS_EXPORT)
 {
-	struct child maker;
-	struct child waiter;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child waiter;
 
-	scene_begin();
 	start_maker(&maker, 6, "put later life=kept state=writing");
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	agent_must(&maker, WW_OK, "drop");
 	agent_answers(&waiter, WW_ERR_PEER_LOST);
 	must_be_gone("later");
-	agent_end(&waiter);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(wait_waiter_killed, NEEDS_EXPORT)
+SCENE_CASE(wait_waiter_killed, NEEDS_EXPORT)
 {
 	struct child waiter;
 
-	scene_begin();
 	start_waiter(&waiter, "get never wait_ms=forever", 1);
 	child_kill(&waiter);
 	scene_has_waits(0);
-	scene_end();
 }
 
 /* --- looking on --- */
 
-CASE(watch_tells_of_others, NEEDS_EXPORT)
+SCENE_CASE(watch_tells_of_others, NEEDS_EXPORT)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct child maker;
-	ww_watch *watch;
-	ww_watch *late;
+	OWN(watch) ww_watch *late;
+	OWN(watch) ww_watch *watch = watch_start("a/");
 
-	scene_begin();
-	watch = watch_start("a/");
 	start_maker(&maker, 1, "put a/one life=kept state=writing");
 	agent_must(&maker, WW_OK, "seal shared");
 	agent_must(&maker, WW_OK, "drop");
@@ -653,25 +568,21 @@ CASE(watch_tells_of_others, NEEDS_EXPORT)
 	must_hear(late, WW_WATCH_REMOVED, "a/one");
 	child_kill(&maker);
 	must_hear(late, WW_WATCH_GONE, "b/two");
-	ww_watch_free(late);
-	ww_watch_free(watch);
-	scene_end();
 }
 
-CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
+SCENE_CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
 {
 	const uint64_t all = WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
 		WW_SNAPSHOT_HOLDS;
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
-	ww_snapshot *snapshot;
-	struct child maker;
-	struct child taker;
+	ENDED_BY(agent_end) struct child maker;
+	ENDED_BY(agent_end) struct child taker;
+	OWN(snapshot) ww_snapshot *snapshot;
 	size_t makers = 0;
 	size_t takers = 0;
 
-	scene_begin();
 	start_maker(&maker, 1, "put x life=held");
 	agent_start(&taker, NULL);
 	agent_must(&taker, WW_OK, "get x");
@@ -706,8 +617,4 @@ CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
 	MUST_EQUAL(1, makers);
 	MUST_EQUAL(1, takers);
 	MUST_STATUS(WW_END, ww_snapshot_hold(snapshot, 2, &hold));
-	ww_snapshot_free(snapshot);
-	agent_end(&taker);
-	agent_end(&maker);
-	scene_end();
 }

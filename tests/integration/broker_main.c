@@ -12,7 +12,7 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t capabilities = device_info(device).capabilities;
 
 	has |= capabilities & WW_CAP_EXPORT ? NEEDS_EXPORT : 0;
@@ -22,7 +22,6 @@ static void look_at_subject(void)
 		has |= NEEDS_EVENT | (subject_is_cuda() ? NEEDS_EVENT_HANDLE : 0);
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

@@ -26,7 +26,7 @@ static void start_maker(struct child *agent, const char *kind, const char *name,
 
 static void must_be_read_only(ww_memory *memory)
 {
-	ww_stream *stream = stream_make(scene.device);
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
 	uint8_t byte = 1;
 
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
@@ -34,30 +34,24 @@ static void must_be_read_only(ww_memory *memory)
 		ww_stream_copy(stream, ww_memory_pointer(memory), &byte, 1));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
 		ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 16));
-	ww_stream_unref(stream);
 }
 
-CASE(pass_for_reading, NEEDS_EXPORT)
+SCENE_CASE(pass_for_reading, NEEDS_EXPORT)
 {
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	start_maker(&maker, "vmm", "model/layer0/w", 1, "life=owner");
 	memory = scene_get("model/layer0/w", WW_ACCESS_READ);
 	MUST(memory_info(memory).bytes >= 2 << 20);
 	pattern_verify(memory, 1);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(pass_for_writing, NEEDS_EXPORT)
+SCENE_CASE(pass_for_writing, NEEDS_EXPORT)
 {
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
 	memory = scene_get("board", WW_ACCESS_WRITE);
 	pattern_verify(memory, 1);
@@ -65,17 +59,13 @@ CASE(pass_for_writing, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "verify 2");
 	agent_must(&maker, WW_OK, "write 3");
 	pattern_verify(memory, 3);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
+SCENE_CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
 {
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	start_maker(&maker, "host", "board", 1, "life=owner state=shared");
 	memory = scene_get("board", WW_ACCESS_READ);
 	pattern_verify(memory, 1);
@@ -83,16 +73,12 @@ CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
 	memory = scene_get("board", WW_ACCESS_WRITE);
 	pattern_write(memory, 2);
 	agent_must(&maker, WW_OK, "verify 2");
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
-CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
+SCENE_CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
 {
 	struct child agents[3];
 
-	scene_begin();
 	start_maker(&agents[0], "vmm", "baton", 1, "life=held state=shared");
 	for (int i = 1; i < 3; i++) {
 		agent_start(&agents[i], NULL);
@@ -104,15 +90,13 @@ CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
 		agent_must(&agents[i], WW_OK, "verify 3");
 	for (int i = 0; i < 3; i++)
 		agent_end(&agents[i]);
-	scene_end();
 }
 
-CASE(pass_read_only_is_read_only, NEEDS_EXPORT)
+SCENE_CASE(pass_read_only_is_read_only, NEEDS_EXPORT)
 {
-	struct child maker;
 	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	start_maker(&maker, "vmm", "weights", 1, "life=owner");
 	memory = scene_get("weights", WW_ACCESS_READ);
 	must_be_read_only(memory);
@@ -122,8 +106,6 @@ CASE(pass_read_only_is_read_only, NEEDS_EXPORT)
 			WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
 			&memory, NULL));
 	MUST(!memory);
-	agent_end(&maker);
-	scene_end();
 }
 
 /*
@@ -134,7 +116,7 @@ static void must_not_be_mapped_for_writing(ww_memory *memory)
 	struct ww_memory_description description;
 	struct stat file;
 	void *pointer;
-	int fd;
+	OWN(fd) int fd;
 
 	MUST_REFUSE(WW_ERR_ACCESS, "",
 		ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
@@ -150,14 +132,12 @@ static void must_not_be_mapped_for_writing(ww_memory *memory)
 	MUST(pointer != MAP_FAILED);
 	MUST(mprotect(pointer, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
 	munmap(pointer, 4096);
-	close(fd);
 }
 
-CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
+SCENE_CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
 {
 	static const char *const states[] = {"sealed", "shared"};
 
-	scene_begin();
 	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
 		struct child maker;
 		ww_memory *memory;
@@ -174,7 +154,6 @@ CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
 		ww_memory_unref(memory);
 		agent_end(&maker);
 	}
-	scene_end();
 }
 
 /* --- tokens --- */
@@ -182,23 +161,21 @@ CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
 static void must_take(const struct ww_token *token, uint32_t access, uint32_t seed)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
 		WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, &info));
 	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
 	MUST_EQUAL(access, info.access);
 	pattern_verify(memory, seed);
-	ww_memory_unref(memory);
 }
 
-CASE(pass_token_by_socket, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_socket, NEEDS_EXPORT)
 {
 	struct ww_token token;
 	struct child maker;
 	struct child taker;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", 2 << 20);
 	agent_must(&maker, WW_OK, "export write uses=2");
@@ -216,10 +193,9 @@ CASE(pass_token_by_socket, NEEDS_EXPORT)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &(ww_memory *){0},
 			&(struct ww_object_info){.struct_size = sizeof(struct ww_object_info)}));
-	scene_end();
 }
 
-CASE(pass_token_by_file, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_file, NEEDS_EXPORT)
 {
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	struct child maker;
@@ -228,7 +204,6 @@ CASE(pass_token_by_file, NEEDS_EXPORT)
 
 	MUST_CALL(fd);
 	close(fd);
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
 	agent_must(&maker, WW_OK, "export file=%s uses=1", path);
@@ -238,45 +213,38 @@ CASE(pass_token_by_file, NEEDS_EXPORT)
 	agent_must(&taker, WW_OK, "verify 5");
 	agent_end(&taker);
 	unlink(path);
-	scene_end();
 }
 
 /* Takes the token of a variable, from the broker that the token names. */
 ROLE(role_import_variable)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_token_from_text(getenv("WEIGHTS"), &token));
 	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &memory, &info));
 	pattern_verify(memory, 7);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
-CASE(pass_token_by_environment, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_environment, NEEDS_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	char variable[sizeof("WEIGHTS=") + WW_TOKEN_TEXT_BYTES] = "WEIGHTS=";
 	const char *const environment[] = {variable, "WARPWAY_BROKER", NULL};
 	struct ww_token token;
-	struct child taker;
-	ww_memory *memory;
+	ww_memory *memory = scene_make(2 << 20, 7);
+	ENDED_BY(child_finish) struct child taker;
 
-	scene_begin();
-	memory = scene_make(2 << 20, 7);
 	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	ww_memory_unref(memory);
 	child_start(&taker, "role_import_variable",
 		&(struct child_options){.environment = environment});
-	child_finish(&taker);
-	scene_end();
 }
 
-CASE(pass_token_grants_no_more, NEEDS_EXPORT)
+SCENE_CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	const struct ww_export_params write_params = {
@@ -284,12 +252,11 @@ CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 		.access = WW_ACCESS_WRITE,
 		.uses = 1,
 	};
-	struct child maker;
 	struct ww_token token;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 	ww_memory *writer;
 
-	scene_begin();
 	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
 	memory = scene_get("board", WW_ACCESS_READ);
 	MUST_REFUSE(WW_ERR_ACCESS, "",
@@ -302,21 +269,16 @@ CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 			&writer, &info));
 	MUST(!writer);
 	must_take(&token, WW_ACCESS_READ, 1);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
 /* A process that has the token is let in, whichever it is. */
-CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct ww_token token;
-	struct child taker;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory = scene_make(2 << 20, 3);
+	ENDED_BY(agent_end) struct child taker;
 
-	scene_begin();
-	memory = scene_make(2 << 20, 3);
 	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
 	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	agent_start(&taker, NULL);
@@ -328,9 +290,6 @@ CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
 	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
 	agent_must(&taker, WW_OK, "drop");
 	agent_must(&taker, WW_ERR_ACCESS, "import write");
-	agent_end(&taker);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /*
@@ -339,7 +298,7 @@ CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
 static void pass_span_again(struct child *maker, ww_memory *memory)
 {
 	struct ww_token token;
-	ww_memory *again;
+	OWN(memory) ww_memory *again;
 
 	agent_must(maker, WW_OK, "export offset=12345 bytes=4096 escrow_ms=none");
 	MUST_EQUAL(sizeof(token), read(maker->socket, &token, sizeof(token)));
@@ -351,17 +310,15 @@ static void pass_span_again(struct child *maker, ww_memory *memory)
 		NULL));
 	MUST(ww_memory_pointer(again) != ww_memory_pointer(memory));
 	pattern_verify(again, 4 + 12345);
-	ww_memory_unref(again);
 }
 
-CASE(pass_span, NEEDS_EXPORT)
+SCENE_CASE(pass_span, NEEDS_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 4", 2 << 20);
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=2097152 bytes=1");
@@ -377,9 +334,6 @@ CASE(pass_span, NEEDS_EXPORT)
 	MUST_EQUAL(2 << 20, memory_info(memory).total_bytes);
 	pattern_verify(memory, 4 + 12345);
 	pass_span_again(&maker, memory);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
 static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t columns)
@@ -395,14 +349,13 @@ static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t c
 	MUST_EQUAL(1, ww_array_is_contiguous(array));
 }
 
-CASE(pass_array, NEEDS_EXPORT)
+SCENE_CASE(pass_array, NEEDS_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	struct child maker;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child maker;
+	OWN(memory) ww_memory *memory;
 
-	scene_begin();
 	start_maker(&maker, "vmm", "matrix", 4, "life=owner shape=300x50");
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "matrix", NULL, 0, NULL, &memory, &info));
 	MUST_EQUAL(1, info.has_array);
@@ -420,19 +373,15 @@ CASE(pass_array, NEEDS_EXPORT)
 	pattern_verify(memory, 4 + 1024);
 	MUST_EQUAL(1, info.has_array);
 	must_be_floats(&info.array, 10, 5);
-	ww_memory_unref(memory);
-	agent_end(&maker);
-	scene_end();
 }
 
 #define MANY 200
 
-CASE(pass_many_objects, NEEDS_HOST_MEMORY)
+SCENE_CASE(pass_many_objects, NEEDS_HOST_MEMORY)
 {
-	struct child taker;
 	char name[32];
+	ENDED_BY(agent_end) struct child taker;
 
-	scene_begin();
 	for (uint32_t i = 0; i < MANY; i++) {
 		ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, 4096);
 
@@ -449,6 +398,4 @@ CASE(pass_many_objects, NEEDS_HOST_MEMORY)
 		agent_must(&taker, WW_OK, "drop");
 		agent_must(&taker, WW_OK, "remove many/%u", i);
 	}
-	agent_end(&taker);
-	scene_end();
 }

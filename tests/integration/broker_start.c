@@ -126,7 +126,7 @@ static int count_daemons(const char *role, pid_t *out_pid)
 static struct ww_broker_info must_have_one(void)
 {
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 	pid_t supervisor = 0;
 	pid_t process = 0;
 
@@ -137,7 +137,6 @@ static struct ww_broker_info must_have_one(void)
 	MUST_EQUAL(1, count_daemons("broker", &process));
 	MUST_EQUAL(info.supervisor_pid, supervisor);
 	MUST_EQUAL(info.pid, process);
-	ww_broker_unref(broker);
 	return info;
 }
 
@@ -279,7 +278,7 @@ ROLE(role_open)
 		.struct_size = sizeof(params),
 		.flags = count > 2 ? WW_BROKER_NO_START : 0,
 	};
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 	ww_status status = ww_broker_open(&params, &broker);
 
 	MUST(count >= 2);
@@ -287,18 +286,16 @@ ROLE(role_open)
 		FAIL("opening ended with %s: %s", ww_status_name(status), ww_error_last()->message);
 	MUST(status == WW_OK || strstr(ww_error_last()->message, arguments[1]));
 	MUST((status == WW_OK) == (broker != NULL));
-	ww_broker_unref(broker);
 }
 
 static void must_open_so(const char *status, const char *word, const char *flag,
 	const char *const *environment)
 {
 	const char *const arguments[] = {status, word, flag, NULL};
-	struct child child;
+	ENDED_BY(child_finish) struct child child;
 
 	child_start(&child, "role_open",
 		&(struct child_options){.arguments = arguments, .environment = environment});
-	child_finish(&child);
 }
 
 CASE(start_refused, 0)

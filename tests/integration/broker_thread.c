@@ -33,7 +33,7 @@ static void *put_and_get(void *context)
 {
 	uint32_t self = (uint32_t)(uintptr_t)context;
 	uint32_t neighbour = (self + 1) % THREADS;
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 	char name[32];
 
 	MUST_OK(ww_broker_open(NULL, &broker));
@@ -53,38 +53,33 @@ static void *put_and_get(void *context)
 		MUST_OK(ww_broker_remove(broker, name));
 		ww_memory_unref(got);
 	}
-	ww_broker_unref(broker);
 	return NULL;
 }
 
-CASE(threads_put_and_get, NEEDS_HOST_MEMORY)
+SCENE_CASE(threads_put_and_get, NEEDS_HOST_MEMORY)
 {
-	scene_begin();
 	run_threads(put_and_get, THREADS);
 	MUST_EQUAL(0, scene_info().objects);
-	scene_end();
 }
 
 static void *wait_for_late(void *context)
 {
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	(void)context;
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "late", NULL, WW_FOREVER, NULL, &memory,
 		NULL));
 	pattern_verify(memory, 77);
-	ww_memory_unref(memory);
 	return NULL;
 }
 
 /* A thread that waits, for however long, keeps nobody from being served. */
-CASE(threads_wait_beside_others, NEEDS_EXPORT)
+SCENE_CASE(threads_wait_beside_others, NEEDS_EXPORT)
 {
 	pthread_t waiters[3];
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	char name[32];
 
-	scene_begin();
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++) {
 		MUST(!pthread_create(&waiters[i], NULL, wait_for_late, NULL));
 		scene_has_waits(i + 1);
@@ -101,8 +96,6 @@ CASE(threads_wait_beside_others, NEEDS_EXPORT)
 	scene_put(memory, "late", 0, WW_LIFE_HELD, WW_STATE_SEALED);
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		pthread_join(waiters[i], NULL);
-	ww_memory_unref(memory);
-	scene_end();
 }
 
 /*
@@ -121,19 +114,16 @@ static void *get_and_drop(void *context)
 	return NULL;
 }
 
-CASE(threads_drop_and_get, NEEDS_EXPORT)
+SCENE_CASE(threads_drop_and_get, NEEDS_EXPORT)
 {
-	struct child maker;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put baton life=held state=shared");
 	run_threads(get_and_drop, THREADS);
 	MUST_EQUAL(1, scene_info().holds); /* its maker's */
 	agent_must(&maker, WW_OK, "verify 1");
-	agent_end(&maker);
-	scene_end();
 }
 
 static void *open_again(void *context)
@@ -149,7 +139,7 @@ static void *open_again(void *context)
 	return NULL;
 }
 
-CASE(threads_open_is_one, 0)
+SCENE_CASE(threads_open_is_one, 0)
 {
 	const struct ww_broker_params params = {
 		.struct_size = sizeof(params),
@@ -157,24 +147,21 @@ CASE(threads_open_is_one, 0)
 	};
 	ww_broker *broker;
 
-	scene_begin();
 	run_threads(open_again, THREADS);
 	MUST_OK(ww_broker_open(&params, &broker));
 	MUST(broker == scene.broker);
 	MUST(!strcmp(ww_broker_address(broker), scene.daemon.address));
 	ww_broker_unref(broker);
 	MUST_EQUAL(1, scene_info().holders);
-	scene_end();
 }
 
-CASE(one_object_got_twice, NEEDS_EXPORT)
+SCENE_CASE(one_object_got_twice, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *first;
-	ww_memory *second;
+	OWN(memory) ww_memory *second;
 	ww_memory *writer;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held state=shared");
@@ -193,18 +180,14 @@ CASE(one_object_got_twice, NEEDS_EXPORT)
 	scene_has_holders(1);
 	MUST_EQUAL(1, scene_info().objects); /* this process holds it still */
 	pattern_verify(second, 2);
-	ww_memory_unref(second);
-	scene_end();
 }
 
-CASE(one_object_put_and_got, NEEDS_EXPORT)
+SCENE_CASE(one_object_put_and_got, NEEDS_EXPORT)
 {
-	ww_memory *memory;
 	ww_memory *writer;
 	ww_memory *reader;
+	ww_memory *memory = scene_make(BYTES, 1);
 
-	scene_begin();
-	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL, 0, NULL));
 	writer = scene_get("x", WW_ACCESS_WRITE);
@@ -217,18 +200,16 @@ CASE(one_object_put_and_got, NEEDS_EXPORT)
 	MUST_EQUAL(1, scene_info().objects);
 	ww_memory_unref(reader);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* Memory keeps the connection open that it came by. */
-CASE(unref_broker_before_memory, NEEDS_EXPORT)
+SCENE_CASE(unref_broker_before_memory, NEEDS_EXPORT)
 {
-	struct child maker;
 	ww_broker *broker;
 	ww_memory *got;
 	ww_memory *put;
+	ENDED_BY(agent_end) struct child maker;
 
-	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put theirs life=held");
@@ -252,6 +233,4 @@ CASE(unref_broker_before_memory, NEEDS_EXPORT)
 	MUST_OK(broker_open_patient(NULL, &scene.broker));
 	scene_has_objects(0);
 	agent_must(&maker, WW_ERR_NOT_FOUND, "get ours");
-	agent_end(&maker);
-	scene_end();
 }

@@ -52,68 +52,56 @@ static void try_mode(const char *owner, const char *put, const char *other, ww_s
 #define NO  WW_ERR_ACCESS
 #define YES WW_OK
 
-CASE(user_owner_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_owner_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	scene_begin();
 	try_mode("61001 61001", "mode=0600", "61001 61001", YES, YES);
 	try_mode("61001 61001", "mode=0400", "61001 61001", YES, NO);
 	try_mode("61001 61001", "mode=0600", "61002 61002", NO, NO);
 	try_mode("61001 61001", "mode=0600", "61002 61001", NO, NO); /* the group is not asked */
 	try_mode("61001 61001", "mode=0600", "0 0", YES, YES);
 	try_mode("61001 61001", "mode=0066", "61001 61001", NO, NO); /* nor are others */
-	scene_end();
 }
 
-CASE(user_group_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_group_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	scene_begin();
 	try_mode("61001 61100", "mode=0640", "61002 61100", YES, NO);
 	try_mode("61001 61100", "mode=0660", "61002 61100", YES, YES);
 	try_mode("61001 61100", "mode=0640", "61002 61101", NO, NO);
 	try_mode("61001 61100", "mode=0606", "61002 61100", NO, NO);
-	scene_end();
 }
 
-CASE(user_supplementary_group, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_supplementary_group, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	scene_begin();
 	try_mode("61001 61100", "mode=0640", "61002 61002 61100", YES, NO);
 	try_mode("61001 61100", "mode=0660", "61002 61002 61101 61100", YES, YES);
 	try_mode("61001 61100", "mode=0660", "61002 61002 61101", NO, NO);
-	scene_end();
 }
 
-CASE(user_everybody_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_everybody_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	scene_begin();
 	try_mode("61001 61001", "mode=0644", "61002 61002", YES, NO);
 	try_mode("61001 61001", "mode=0666", "61002 61002", YES, YES);
 	try_mode("61001 61001", "mode=0662", "61002 61002", NO,
 		NO); /* nobody writes what he may not read */
-	scene_end();
 }
 
 /* A group other than one's own first one: only one that one has. */
-CASE(user_gives_to_group, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_gives_to_group, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct child alice;
+	ENDED_BY(agent_end) struct child alice;
 
-	scene_begin();
 	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61100", YES, YES);
 	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61101", NO, NO);
 	start_user(&alice, "61001 61001 61100");
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
 	agent_must(&alice, WW_ERR_ACCESS, "put x life=owner mode=0660 gid=61101");
-	agent_end(&alice);
-	scene_end();
 }
 
-CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct child alice;
-	struct child bob;
+	ENDED_BY(agent_end) struct child alice;
+	ENDED_BY(agent_end) struct child bob;
 
-	scene_begin();
 	start_user(&alice, "61001 61100");
 	start_user(&bob, "61002 61100");
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
@@ -126,17 +114,13 @@ CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
 	agent_must(&alice, WW_OK, "put x life=kept");
 	MUST_OK(ww_broker_remove(scene.broker, "x")); /* root may */
-	agent_end(&bob);
-	agent_end(&alice);
-	scene_end();
 }
 
-CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct child alice;
-	struct child bob;
+	ENDED_BY(agent_end) struct child alice;
+	ENDED_BY(agent_end) struct child bob;
 
-	scene_begin();
 	start_user(&alice, "61001 61001");
 	start_user(&bob, "61002 61002");
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
@@ -147,17 +131,13 @@ CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&bob, WW_OK, "drop");
 	agent_must(&bob, WW_OK, "get x");
 	agent_must(&bob, WW_OK, "verify 1");
-	agent_end(&bob);
-	agent_end(&alice);
-	scene_end();
 }
 
-CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct child alice;
-	struct child bob;
+	ENDED_BY(agent_end) struct child alice;
+	ENDED_BY(agent_end) struct child bob;
 
-	scene_begin();
 	start_user(&alice, "61001 61001");
 	start_user(&bob, "61002 61002");
 	agent_must(&bob, WW_OK, "make vmm 2097152 2");
@@ -167,18 +147,14 @@ CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&bob, WW_OK, "drop");
 	agent_must(&bob, WW_OK, "get ~61001/x");
 	agent_must(&bob, WW_OK, "verify 1");
-	agent_end(&bob);
-	agent_end(&alice);
-	scene_end();
 }
 
 /* Whoever takes a name first, a reader who says whose it must be is not deceived. */
-CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct child squatter;
-	struct child reader;
+	ENDED_BY(agent_end) struct child squatter;
+	ENDED_BY(agent_end) struct child reader;
 
-	scene_begin();
 	start_user(&squatter, "61002 61002");
 	start_user(&reader, "61003 61003");
 	agent_must(&squatter, WW_OK, "make vmm 2097152 2");
@@ -186,19 +162,15 @@ CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&reader, WW_ERR_ACCESS, "get model owner=61001");
 	agent_must(&reader, WW_OK, "get model owner=61002");
 	agent_must(&reader, WW_OK, "verify 2");
-	agent_end(&reader);
-	agent_end(&squatter);
-	scene_end();
 }
 
 /* What another user was given for reading, the kernel lets it neither map nor open for writing. */
-CASE(user_reader_cannot_write, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
+SCENE_CASE(user_reader_cannot_write, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
 {
 	static const char *const states[] = {"sealed", "shared"};
 	struct child alice;
 	struct child bob;
 
-	scene_begin();
 	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
 		start_user(&alice, "61001 61001");
 		start_user(&bob, "61002 61002");
@@ -211,7 +183,6 @@ CASE(user_reader_cannot_write, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
 		agent_end(&bob);
 		agent_end(&alice);
 	}
-	scene_end();
 }
 
 /* A socket of mode 0600 is its owner's alone. */

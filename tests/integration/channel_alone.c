@@ -21,23 +21,21 @@ static void start_pair(struct child *producer, struct child *consumer, const cha
 
 CASE(channel_alone_goes_on, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child consumer;
 
 	start_pair(&producer, &consumer, "slots=2", "");
 	scene_kill();
 	agent_tell(&producer, "send 100");
 	agent_must(&consumer, WW_OK, "take 100");
 	agent_answers(&producer, WW_OK);
-	agent_end(&consumer);
-	agent_end(&producer);
 }
 
 CASE(channel_alone_producer_is_missed, NEEDS_VALUES)
 {
 	struct child producer;
-	struct child consumer;
 	char pid[32];
+	ENDED_BY(agent_end) struct child consumer;
 
 	start_pair(&producer, &consumer, "", "");
 	agent_must(&producer, WW_OK, "send 2");
@@ -48,7 +46,6 @@ CASE(channel_alone_producer_is_missed, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "take 1");
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, pid);
-	agent_end(&consumer);
 }
 
 /* It sleeps when the producer ends: in a receive, in a wait, and in its event loop. */
@@ -75,7 +72,7 @@ CASE(channel_alone_sleep_ends, NEEDS_VALUES)
 CASE(channel_alone_frame_is_lost, NEEDS_VALUES)
 {
 	struct child producer;
-	struct child consumer;
+	ENDED_BY(agent_end) struct child consumer;
 
 	start_pair(&producer, &consumer, "", "");
 	agent_must(&producer, WW_OK, "stream_send");
@@ -83,7 +80,6 @@ CASE(channel_alone_frame_is_lost, NEEDS_VALUES)
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	child_kill(&producer);
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 2");
-	agent_end(&consumer);
 }
 
 /* What a killed consumer held, or needed, is the producer's. */
@@ -110,11 +106,10 @@ CASE(channel_alone_consumer_is_missed, NEEDS_VALUES)
 CASE(channel_alone_cannot_reattach, NEEDS_VALUES)
 {
 	struct child producer;
-	struct child consumer;
+	ENDED_BY(agent_end) struct child consumer;
 
 	start_pair(&producer, &consumer, "", "reattach");
 	scene_kill();
 	child_kill(&producer);
 	agent_must(&consumer, WW_ERR_NO_BROKER, "no_more wait_ms=forever");
-	agent_end(&consumer);
 }

@@ -127,13 +127,12 @@ CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 static size_t count_names(void)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_snapshot *snapshot;
+	OWN(snapshot) ww_snapshot *snapshot;
 	size_t count = 0;
 
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
 	while (ww_snapshot_object(snapshot, count, &info) == WW_OK)
 		count++;
-	ww_snapshot_free(snapshot);
 	return count;
 }
 

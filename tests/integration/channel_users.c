@@ -119,13 +119,12 @@ CASE(channel_users_trust_each_other, NEEDS_VALUES | NEEDS_ROOT)
  * It is told when it calls next, and no frame is kept for it; what it holds is its own until it
  * releases that.
  */
-CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
+SCENE_CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 {
 	struct child producer;
 	struct child consumer;
 	struct child other;
 
-	scene_begin();
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
 	channel_start(&other, NULL);
@@ -150,7 +149,6 @@ CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 	agent_end(&other);
 	agent_end(&producer);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* --- a user that takes more names than consumers it may have --- */
@@ -257,11 +255,10 @@ static void keep_names(struct shown shown, bool has_marks)
 
 CASE(channel_users_keep_no_names_from_others, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct page page;
+	ENDED_BY(page_close) struct page page;
 
 	keep_names((struct shown){.page = NULL}, false);
 	page_make(&page);
 	keep_names((struct shown){.page = &page}, false);
 	keep_names((struct shown){.page = &page}, true);
-	page_close(&page);
 }

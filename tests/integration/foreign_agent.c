@@ -197,13 +197,11 @@ void foreign_give(struct child *agent, const struct ww_token *token)
 void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_t offset,
 	uint64_t bytes, uint32_t seed)
 {
-	uint8_t *expected = malloc(whole);
-	uint8_t *got = malloc(bytes);
+	OWN(heap) uint8_t *expected = malloc(whole);
+	OWN(heap) uint8_t *got = malloc(bytes);
 
 	MUST(expected && got);
 	pattern_make(expected, whole, seed);
 	memory_get(memory, at, got, bytes);
 	MUST_MATCH(expected + offset, got, bytes);
-	free(expected);
-	free(got);
 }

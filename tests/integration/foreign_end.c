@@ -126,11 +126,11 @@ CASE(foreign_owner_killed, NEEDS_FOREIGN)
 CASE(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct child owner;
 	ww_memory *memory;
 	ww_memory *again;
-	int fd;
+	OWN(fd) int fd;
 
 	foreign_owner(&owner, "legacy", 0, 0);
 	agent_must(&owner, WW_OK, "send");
@@ -151,19 +151,16 @@ CASE(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
 		ww_memory_import_fd(device, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
-	close(fd);
-	ww_device_unref(device);
 }
 
 /* A mistake of the owner's: it is told, and nobody gets wrong memory. */
-CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
+SCENE_CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
 {
 	struct ww_token token;
 	struct ww_token other;
-	struct child owner;
 	ww_memory *memory;
+	ENDED_BY(agent_end) struct child owner;
 
-	scene_begin();
 	foreign_owner(&owner, "legacy", 0, 0);
 	token = foreign_token(&owner, "write");
 	agent_must(&owner, WW_OK, "free");
@@ -188,20 +185,17 @@ CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
 	refuse(&token, WW_ERR_NOT_FOUND, "release");
 	ww_memory_unref(memory);
 	refuse(&token, WW_ERR_NOT_FOUND, "release");
-	agent_end(&owner);
-	scene_end();
 }
 
 /*
  * The same address again and again, while the former memory is still mapped here: always the right
  * bytes.
  */
-CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
+SCENE_CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
 {
-	ww_memory *former = NULL;
-	struct child owner;
+	ENDED_BY(agent_end) struct child owner;
+	OWN(memory) ww_memory *former = NULL;
 
-	scene_begin();
 	foreign_start(&owner);
 	for (int i = 0; i < 100; i++) {
 		struct ww_token token;
@@ -219,16 +213,12 @@ CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
 		agent_must(&owner, WW_OK, "drop");
 		agent_must(&owner, WW_OK, "free");
 	}
-	ww_memory_unref(former);
-	agent_end(&owner);
-	scene_end();
 }
 
-CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
+SCENE_CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
 {
-	struct child owner;
+	ENDED_BY(agent_end) struct child owner;
 
-	scene_begin();
 	foreign_start(&owner);
 	for (int i = 0; i < 20; i++) {
 		struct ww_token token;
@@ -243,8 +233,6 @@ CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
 		agent_must(&owner, WW_OK, "drop");
 		agent_must(&owner, WW_OK, "free");
 	}
-	agent_end(&owner);
-	scene_end();
 }
 
 /* Who was given it dies: nothing of that is the owner's concern. */
@@ -307,15 +295,14 @@ CASE(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)
 }
 
 /* What was opened before it is refused is not closed behind a stream that waits either. */
-CASE(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE)
+SCENE_CASE(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE)
 {
-	ww_timeline *timeline;
-	struct child owner;
+	ENDED_BY(agent_end) struct child owner;
+	OWN(timeline) ww_timeline *timeline;
 	struct ww_token token;
-	ww_memory *memory;
-	ww_stream *stream;
+	OWN(memory) ww_memory *memory;
+	OWN(stream) ww_stream *stream;
 
-	scene_begin();
 	foreign_owner(&owner, "legacy", 0, 0);
 	token = foreign_token(&owner, "write");
 	timeline = timeline_make(0, 0);
@@ -332,9 +319,4 @@ CASE(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE)
 	pattern_verify(memory, 1);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
-	ww_timeline_unref(timeline);
-	agent_end(&owner);
-	scene_end();
 }

@@ -13,8 +13,8 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
 
 	has |= device_info(device).capabilities & WW_CAP_FOREIGN ? NEEDS_FOREIGN : 0;
 	has |= other && devices_are_peers(device, other) ? NEEDS_PEER : 0;
@@ -22,8 +22,6 @@ static void look_at_subject(void)
 	has |= fake_get() ? NEEDS_FAKE : 0;
 	/* A real driver opens descriptors of its own whenever it likes. */
 	suite.leaks = fake_get();
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

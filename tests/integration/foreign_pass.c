@@ -214,11 +214,10 @@ CASE(foreign_opened_while_closed, NEEDS_FOREIGN)
 }
 
 /* The driver cuts small allocations from one block: each is found at its own place. */
-CASE(foreign_small_allocations, NEEDS_FOREIGN)
+SCENE_CASE(foreign_small_allocations, NEEDS_FOREIGN)
 {
 	struct child owners[3];
 
-	scene_begin();
 	for (size_t i = 0; i < CHECK_COUNT(owners); i++) {
 		struct ww_token token;
 		ww_memory *memory;
@@ -237,17 +236,15 @@ CASE(foreign_small_allocations, NEEDS_FOREIGN)
 	}
 	for (size_t i = 0; i < CHECK_COUNT(owners); i++)
 		agent_end(&owners[i]);
-	scene_end();
 }
 
 /* ... also where one process has two side by side, opened at once and one after the other. */
-CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
+SCENE_CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
 {
 	struct ww_token tokens[2];
 	ww_memory *memories[2];
-	struct child owner;
+	ENDED_BY(agent_end) struct child owner;
 
-	scene_begin();
 	foreign_start(&owner);
 	for (int i = 0; i < 2; i++) {
 		agent_must(&owner, WW_OK, "alloc legacy %d %d", FOREIGN_SMALL, i);
@@ -272,19 +269,16 @@ CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
 		pattern_verify(memories[!(round % 2)], (uint32_t)(10 * round + 10 + !(round % 2)));
 		ww_memory_unref(memories[!(round % 2)]);
 	}
-	agent_end(&owner);
-	scene_end();
 }
 
 /* Two parts of one pool, one after the other and side by side. */
-CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
+SCENE_CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
 {
-	struct child owner;
-	struct child reader;
 	struct ww_token token;
 	ww_memory *memory;
+	ENDED_BY(agent_end) struct child owner;
+	ENDED_BY(agent_end) struct child reader;
 
-	scene_begin();
 	foreign_owner(&owner, "pool", 0, 0);
 	foreign_start(&reader);
 	for (int i = 0; i < 5; i++) {
@@ -296,9 +290,6 @@ CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
 		agent_must(&reader, WW_OK, "drop");
 		ww_memory_unref(memory);
 	}
-	agent_end(&reader);
-	agent_end(&owner);
-	scene_end();
 }
 
 /* Also where it is mapped for writing: no token for reading becomes one for writing here. */
@@ -319,15 +310,14 @@ static void must_be_for_reading(ww_memory *memory)
 }
 
 /* Mapped once, so with one access; but never with less than was asked for. */
-CASE(foreign_access, NEEDS_FOREIGN)
+SCENE_CASE(foreign_access, NEEDS_FOREIGN)
 {
-	struct child owner;
 	struct ww_token reading;
 	struct ww_token writing;
-	ww_memory *memory;
+	ENDED_BY(agent_end) struct child owner;
+	OWN(memory) ww_memory *memory;
 	ww_memory *again;
 
-	scene_begin();
 	foreign_owner(&owner, "legacy", 0, 0);
 	reading = foreign_token(&owner, "");
 	writing = foreign_token(&owner, "write");
@@ -350,9 +340,6 @@ CASE(foreign_access, NEEDS_FOREIGN)
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 			NULL));
 	pattern_verify(memory, 1);
-	ww_memory_unref(memory);
-	agent_end(&owner);
-	scene_end();
 }
 
 CASE(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)

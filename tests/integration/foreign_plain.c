@@ -94,16 +94,14 @@ static ww_memory *open_handle(ww_device *device, const struct foreign_handle *ha
 
 CASE(plain_program_gives_handle, NEEDS_FOREIGN)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_memory_description description;
-	struct foreign_handle handle;
 	struct child owner;
-	ww_memory *memory;
 	ww_memory *again;
 	int fd;
+	struct foreign_handle handle = start_owner(&owner);
+	ww_memory *memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 
-	handle = start_owner(&owner);
-	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 	MUST_EQUAL(WW_MEMORY_LEGACY, memory_info(memory).kind);
 	MUST_EQUAL(FOREIGN_BYTES, memory_info(memory).bytes);
 	MUST_EQUAL(WW_ROUTE_LOCAL, memory_info(memory).route);
@@ -123,16 +121,15 @@ CASE(plain_program_gives_handle, NEEDS_FOREIGN)
 	child_finish(&owner);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
 		ww_memory_handle_open(device, &handle.ipc, NULL, &again));
-	ww_device_unref(device);
 }
 
 /* The driver may tell of more than the allocation, but never of less, nor of another place. */
 CASE(plain_program_gives_small_handles, NEEDS_FOREIGN)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct foreign_handle handles[2];
 	ww_memory *memories[2];
-	struct child owner;
+	ENDED_BY(child_finish) struct child owner;
 
 	child_start(&owner, "role_plain_small", NULL);
 	for (int i = 0; i < 2; i++) {
@@ -151,13 +148,11 @@ CASE(plain_program_gives_small_handles, NEEDS_FOREIGN)
 		ww_memory_unref(memories[i]);
 	}
 	child_tell(&owner, "written");
-	child_finish(&owner);
-	ww_device_unref(device);
 }
 
 CASE(plain_program_opens_handle, NEEDS_FOREIGN)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct allocation allocation;
 	struct foreign_handle handle;
 	struct child user;
@@ -176,19 +171,16 @@ CASE(plain_program_opens_handle, NEEDS_FOREIGN)
 	ww_memory_unref(memory);
 	allocation_free(&allocation);
 	allocation_leave();
-	ww_device_unref(device);
 }
 
 CASE(plain_program_killed, NEEDS_FOREIGN)
 {
-	ww_device *device = subject_open();
-	struct foreign_handle handle;
+	OWN(device) ww_device *device = subject_open();
 	struct child owner;
-	ww_memory *memory;
 	ww_memory *again;
+	struct foreign_handle handle = start_owner(&owner);
+	ww_memory *memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 
-	handle = start_owner(&owner);
-	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 	child_kill(&owner);
 	pattern_verify(memory, 1); /* what is mapped stays, and the driver opens it again */
 	again = open_handle(device, &handle, WW_ACCESS_READ);
@@ -197,7 +189,6 @@ CASE(plain_program_killed, NEEDS_FOREIGN)
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
 		ww_memory_handle_open(device, &handle.ipc, NULL, &again));
-	ww_device_unref(device);
 }
 
 /*
@@ -206,16 +197,13 @@ CASE(plain_program_killed, NEEDS_FOREIGN)
  */
 CASE(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
-	struct foreign_handle handle;
 	struct child owner;
-	ww_timeline *timeline;
-	ww_memory *memory;
+	struct foreign_handle handle = start_owner(&owner);
+	ww_timeline *timeline = timeline_make(0, 0);
+	ww_memory *memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 
-	handle = start_owner(&owner);
-	timeline = timeline_make(0, 0);
-	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 	stream_hold(stream, timeline, 1);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_STATE, "streams wait",
@@ -229,5 +217,4 @@ CASE(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)
 	ww_timeline_unref(timeline);
 	ww_stream_unref(stream);
 	child_kill(&owner);
-	ww_device_unref(device);
 }

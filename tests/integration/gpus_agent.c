@@ -89,15 +89,13 @@ static ww_status obey_fill(void)
 static ww_status obey_holds(void)
 {
 	uint64_t bytes = gpus_number(2);
-	uint8_t *expected = malloc(bytes);
-	uint8_t *got = malloc(bytes);
+	OWN(heap) uint8_t *expected = malloc(bytes);
+	OWN(heap) uint8_t *got = malloc(bytes);
 
 	MUST(expected && got);
 	memset(expected, (int)gpus_number(3), bytes);
 	memory_get(*agent_memory(), gpus_number(1), got, bytes);
 	MUST_MATCH(expected, got, bytes);
-	free(expected);
-	free(got);
 	return WW_OK;
 }
 
@@ -110,16 +108,14 @@ static ww_status obey_refuses_write(void)
 
 static ww_status obey_works(void)
 {
-	ww_memory *memory = memory_make(agent_device(), WW_MEMORY_VMM, 2 * MIB);
-	ww_stream *stream = stream_make(agent_device());
+	OWN(memory) ww_memory *memory = memory_make(agent_device(), WW_MEMORY_VMM, 2 * MIB);
+	OWN(stream) ww_stream *stream = stream_make(agent_device());
 	ww_status status = ww_stream_fill(stream, ww_memory_pointer(memory), 0x5a, 1, 2 * MIB);
 
 	if (!status)
 		status = ww_stream_synchronize(stream, WW_FOREVER, NULL);
 	if (!status)
 		memory_must_be(memory, 0x5a);
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
 	return status;
 }
 

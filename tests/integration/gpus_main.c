@@ -27,7 +27,7 @@ static void use_all_gpus(void)
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t capabilities = device_info(device).capabilities;
 	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
 
@@ -37,7 +37,6 @@ static void look_at_subject(void)
 	suite.leaks = subject_is_countable();
 	use_all_gpus();
 	check_note("%s of %u GPUs", device_info(device).selector, gpus);
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

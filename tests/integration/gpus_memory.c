@@ -195,11 +195,10 @@ static uint32_t set_reversed(const struct team *team, const struct member *membe
 static uint32_t set_alone(const struct team *team, const struct member *member,
 	char setting[TEAM_SETTING_BYTES])
 {
-	ww_device *device = gpu_open(member->index);
+	OWN(device) ww_device *device = gpu_open(member->index);
 
 	(void)team;
 	subject_see_only(device, setting);
-	ww_device_unref(device);
 	return 0;
 }
 

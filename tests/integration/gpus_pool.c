@@ -18,14 +18,12 @@ static void give(struct member *member, ww_memory *slice, int number)
 }
 
 /* A slice for each; what its GPU writes there the owner sees, and no slice changes another one. */
-CASE(pool_slice_for_each, 0)
+SCENE_CASE(pool_slice_for_each, 0)
 {
 	ww_memory *slices[GPUS_MAX];
 	struct team team;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 8 * CHUNK, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, 8 * CHUNK, 0);
 	team_start(&team, "pool_agent");
 	for (uint32_t i = 0; i < team.count; i++) {
 		slices[i] = slice_make(pool, SLICE, i);
@@ -41,22 +39,17 @@ CASE(pool_slice_for_each, 0)
 	}
 	team_end(&team);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* One slice for all, which the owner has released by then: it is free when the last lets go. */
-CASE(pool_slice_for_all, 0)
+SCENE_CASE(pool_slice_for_all, 0)
 {
 	struct team team;
-	ww_memory *slice;
-	ww_pool *pool;
 	uint32_t users = 0;
 	uint32_t seed = 7;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, seed);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, CHUNK, seed);
 	team_start(&team, "pool_agent");
 	for (uint32_t i = 0; i < team.count; i++) {
 		give(&team.members[i], slice, 0);
@@ -82,18 +75,14 @@ CASE(pool_slice_for_all, 0)
 	ww_memory_unref(slice);
 	team_end(&team);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* What a killed process held is the owner's again, whichever GPU it was on. */
-CASE(pool_users_are_killed, 0)
+SCENE_CASE(pool_users_are_killed, 0)
 {
 	struct team team;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
 	team_start(&team, "pool_agent");
 	for (uint32_t i = 0; i < team.count; i++) {
 		ww_memory *slice = slice_make(pool, CHUNK, i);
@@ -103,6 +92,4 @@ CASE(pool_users_are_killed, 0)
 		child_kill(&team.members[i].agent);
 		pool_comes_to(pool, 0, 0);
 	}
-	ww_pool_unref(pool);
-	scene_end();
 }

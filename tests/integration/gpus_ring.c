@@ -85,12 +85,10 @@ static ww_device *device_at(const struct team *team, uint32_t place)
 /* Whether the GPU of the next process reaches the memory of this one's. */
 static bool next_reaches(const struct team *team, uint32_t place)
 {
-	ww_device *device = device_at(team, place);
-	ww_device *next = device_at(team, (place + 1) % team->count);
+	OWN(device) ww_device *device = device_at(team, place);
+	OWN(device) ww_device *next = device_at(team, (place + 1) % team->count);
 	bool reaches = devices_are_peers(device, next);
 
-	ww_device_unref(next);
-	ww_device_unref(device);
 	return reaches;
 }
 

@@ -79,14 +79,12 @@ CASE(sync_processes_follow_a_process, NEEDS_VALUES)
 }
 
 /* In the other direction: each of the others signals, one after the other, and the owner waits. */
-CASE(sync_one_stream_follows_all, NEEDS_VALUES)
+SCENE_CASE(sync_one_stream_follows_all, NEEDS_VALUES)
 {
 	ww_timeline *timelines[GPUS_MAX];
-	struct team team;
-	ww_stream *stream;
+	ENDED_BY(team_end) struct team team;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
-	scene_begin();
-	stream = stream_make(scene.device);
 	team_start(&team, "gpus_agent");
 	for (uint32_t i = 0; i < team.count; i++) {
 		struct child *agent = &team.members[i].agent;
@@ -111,9 +109,6 @@ CASE(sync_one_stream_follows_all, NEEDS_VALUES)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	for (uint32_t i = 0; i < team.count; i++)
 		ww_timeline_unref(timelines[i]);
-	ww_stream_unref(stream);
-	team_end(&team);
-	scene_end();
 }
 
 /*

@@ -20,7 +20,7 @@ void uuid_print(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out_text[UUID_BYT
 /* Everything but the agents. */
 static void team_init(struct team *team, bool with_owner)
 {
-	ww_device *owner = subject_open();
+	OWN(device) ww_device *owner = subject_open();
 	uint32_t count = gpu_count();
 
 	memset(team, 0, sizeof(*team));
@@ -37,7 +37,6 @@ static void team_init(struct team *team, bool with_owner)
 		team->count += with_owner || !member->is_owner;
 		ww_device_unref(device);
 	}
-	ww_device_unref(owner);
 }
 
 static void member_start(struct member *member, const char *role, uint32_t index,

@@ -89,11 +89,10 @@ struct import {
 static void import_once(void *context)
 {
 	struct import *import = context;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_memory_import_fd(import->device, import->fd, &import->description,
 		WW_PARAMS(struct ww_import_params, .access = import->access), &memory));
-	ww_memory_unref(memory);
 }
 
 /* Memory of another process, mapped and unmapped again and again; at the end it is still whole. */
@@ -146,12 +145,10 @@ static void create_once(void *context)
 {
 	struct creation *creation = context;
 	struct ww_memory_description description;
-	ww_memory *memory = memory_make(creation->device, creation->kind, 4096);
-	int fd;
+	OWN(memory) ww_memory *memory = memory_make(creation->device, creation->kind, 4096);
+	OWN(fd) int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	ww_memory_unref(memory);
-	close(fd);
 }
 
 CASE(cycle_create, NEEDS_EXPORT)
@@ -179,13 +176,12 @@ struct exchange {
 static void exchange_once(void *context)
 {
 	struct exchange *exchange = context;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_memory_send(exchange->memory, WW_ACCESS_READ, exchange->sockets[0], WW_FOREVER,
 		NULL));
 	MUST_OK(ww_memory_receive(exchange->device, exchange->sockets[1], NULL, WW_FOREVER, NULL,
 		&memory));
-	ww_memory_unref(memory);
 }
 
 CASE(cycle_send_receive, NEEDS_EXPORT)
@@ -208,36 +204,32 @@ static void run(void *context)
 
 static void stream_once(void *context)
 {
-	ww_stream *stream = stream_make(context);
+	OWN(stream) ww_stream *stream = stream_make(context);
 	static int count;
 	int before = count;
 
 	MUST_OK(ww_stream_call(stream, run, &count));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_EQUAL(before + 1, count);
-	ww_stream_unref(stream);
 }
 
 CASE(cycle_streams, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	cycle(device, stream_once, device, 0);
-	ww_device_unref(device);
 }
 
 static void device_once(void *context)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	MUST(device == context);
-	ww_device_unref(device);
 }
 
 CASE(cycle_devices, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	cycle(device, device_once, device, 0);
-	ww_device_unref(device);
 }

@@ -17,8 +17,8 @@
 /* Whatever else is missing: host works, and nothing is the default but host. */
 static void must_have_host_only(const char *word)
 {
-	ww_device *device;
-	ww_device *best;
+	OWN(device) ww_device *device;
+	OWN(device) ww_device *best;
 	uint32_t count;
 
 	MUST_REFUSE(WW_ERR_NO_DEVICE, word, ww_device_open("cuda:0", &device));
@@ -34,8 +34,6 @@ static void must_have_host_only(const char *word)
 	MUST_OK(ww_device_open(NULL, &best));
 	MUST(device == best);
 	ww_memory_unref(memory_make(device, WW_MEMORY_VMM, 1));
-	ww_device_unref(best);
-	ww_device_unref(device);
 }
 
 ROLE(role_without_driver)
@@ -97,8 +95,8 @@ CASE(driver_broken, 0)
 ROLE(role_open_best)
 {
 	struct ww_error before;
-	ww_device *device;
-	ww_stream *stream;
+	OWN(device) ww_device *device;
+	OWN(stream) ww_stream *stream;
 
 	MUST_EQUAL(1, count);
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_open("nothing", &device));
@@ -111,8 +109,6 @@ ROLE(role_open_best)
 	MUST_STATUS(atoi(arguments[0]), ww_stream_create(device, &stream));
 	if (stream)
 		MUST(!(device_info(device).capabilities & WW_CAP_MANY_PROCESSES));
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 static void open_best_in_mode(const char *setting, ww_status status_of_context)
@@ -120,14 +116,13 @@ static void open_best_in_mode(const char *setting, ww_status status_of_context)
 	const char *const environment[] = {setting, NULL};
 	char status[16];
 	const char *const arguments[] = {status, NULL};
-	struct child child;
+	ENDED_BY(child_finish) struct child child;
 
 	if (!fake_get() || !subject_is_cuda())
 		check_skip("only the fake driver has the mode it is told");
 	snprintf(status, sizeof(status), "%d", status_of_context);
 	child_start(&child, "role_open_best",
 		&(struct child_options){.environment = environment, .arguments = arguments});
-	child_finish(&child);
 }
 
 /* No process can use such a GPU. */
@@ -144,22 +139,20 @@ CASE(driver_in_exclusive_mode, NEEDS_EXPORT)
 
 ROLE(role_find_mps)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	MUST_EQUAL(1, count);
 	MUST_EQUAL((uint32_t)atoi(arguments[0]), device_info(device).mps);
-	ww_device_unref(device);
 }
 
 static void find_mps(const char *setting, const char *expected)
 {
 	const char *const environment[] = {setting, NULL};
 	const char *const arguments[] = {expected, NULL};
-	struct child child;
+	ENDED_BY(child_finish) struct child child;
 
 	child_start(&child, "role_find_mps",
 		&(struct child_options){.environment = environment, .arguments = arguments});
-	child_finish(&child);
 }
 
 /* The driver says whether MPS is on; one that is older than the attribute cannot. */
@@ -176,8 +169,8 @@ CASE(driver_knows_mps, 0)
 ROLE(role_print)
 {
 	ww_device *device = NULL;
-	int printed = memfd_create("standard error", MFD_CLOEXEC);
-	int before = dup(STDERR_FILENO);
+	OWN(fd) int printed = memfd_create("standard error", MFD_CLOEXEC);
+	OWN(fd) int before = dup(STDERR_FILENO);
 
 	MUST_CALL(dup2(printed, STDERR_FILENO));
 	device = subject_open();
@@ -186,8 +179,6 @@ ROLE(role_print)
 	ww_device_unref(device);
 	MUST_CALL(dup2(before, STDERR_FILENO));
 	role_tell("%s", lseek(printed, 0, SEEK_END) ? "printed" : "quiet");
-	close(printed);
-	close(before);
 }
 
 CASE(prints_nothing_unless_asked, 0)

@@ -139,24 +139,20 @@ static void refuse_every_call(void)
 /* As a process of its own does, with streams and locks of its own. */
 static void use_device(void)
 {
-	ww_device *device = subject_open();
-	ww_stream *stream = stream_make(device);
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(device) ww_device *device = subject_open();
+	OWN(stream) ww_stream *stream = stream_make(device);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 7, 1, 2 * MIB));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory_must_be(memory, 7);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_stream_unref(stream);
-	ww_device_unref(device);
 }
 
 /* The parent's memory: the same bytes, by each way to them, and one more mapping of them. */
 static void use_inherited(void)
 {
-	ww_stream *stream = stream_make(ours.device);
+	OWN(stream) ww_stream *stream = stream_make(ours.device);
 	ww_memory *memory, *found;
 	uint64_t offset;
 	uint8_t *bytes;
@@ -176,17 +172,15 @@ static void use_inherited(void)
 	MUST_OK(ww_stream_copy(stream, bytes, ww_memory_pointer(memory), 4096));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_memory_unref(memory);
-	ww_stream_unref(stream);
 }
 
 static void pass_inherited(void)
 {
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_memory_send(ours.memory, WW_ACCESS_WRITE, ours.sockets[0], WW_FOREVER, NULL));
 	MUST_OK(ww_memory_receive(ours.device, ours.sockets[1], NULL, WW_FOREVER, NULL, &memory));
 	pattern_verify(memory, 2);
-	ww_memory_unref(memory);
 }
 
 static void begin_anew(void)

@@ -65,7 +65,7 @@ static void must_refuse(ww_device *device, ww_status expected, const char *word)
 ROLE(role_receive_files)
 {
 	char *const words[] = {(char *)"true", NULL};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	int status;
 	pid_t pid;
 
@@ -81,7 +81,6 @@ ROLE(role_receive_files)
 	MUST_EQUAL(0, status);
 	role_tell("started");
 	role_hear("end");
-	ww_device_unref(device);
 }
 
 CASE(hang_in_received_file, NEEDS_ROOT)
@@ -122,14 +121,13 @@ static void answer_hello(int listener, int fd)
 	const struct ww_wire_welcome welcome = {.version = 1, .least = 1, .most = 1};
 	struct ww_wire_header header = {.fd_count = 1};
 	uint8_t packet[WW_WIRE_PACKET_BYTES];
-	int peer;
+	OWN(fd) int peer;
 
 	MUST_CALL(peer = accept(listener, NULL, NULL));
 	MUST(recv(peer, packet, sizeof(packet), 0) > 0);
 	header.serial = 1;
 	MUST_OK(ww_packet_send(peer, packet,
 		ww_wire_encode_welcome(&welcome, 1, &header, packet, sizeof(packet)), &fd, 1));
-	close(peer);
 }
 
 CASE(hang_in_file_of_broker, NEEDS_ROOT)

@@ -12,8 +12,8 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
 	uint64_t capabilities = device_info(device).capabilities;
 
 	has |= capabilities & WW_CAP_EXPORT ? NEEDS_EXPORT : 0;
@@ -23,8 +23,6 @@ static void look_at_subject(void)
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	has |= subject_is_cuda() ? 0 : NEEDS_HOST_BACKEND;
 	suite.leaks = subject_is_countable();
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

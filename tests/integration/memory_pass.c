@@ -54,11 +54,11 @@ ww_memory *take_from(struct child *child, ww_device *device, uint32_t access)
 
 void take_serve(int count, char **arguments)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint32_t access = (uint32_t)number(arguments[1]);
 	uint32_t seed = (uint32_t)number(arguments[2]);
 	struct ww_memory_info info;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	MUST(count >= 3);
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET,
@@ -78,8 +78,6 @@ void take_serve(int count, char **arguments)
 	}
 	role_tell("done");
 	role_hear("end");
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 ROLE(role_take)
@@ -89,8 +87,8 @@ ROLE(role_take)
 
 void make_serve(int count, char **arguments)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory;
 	char word[CHILD_WORD_BYTES];
 
 	MUST(count == 3);
@@ -103,8 +101,6 @@ void make_serve(int count, char **arguments)
 		pattern_verify(memory, (uint32_t)number(arguments[2]) + 1);
 		role_tell("verified");
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 ROLE(role_make)
@@ -122,7 +118,7 @@ static uint32_t own_route(uint32_t kind)
 
 static void to_child(uint32_t kind, uint64_t bytes, uint32_t access)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
 		ww_memory *memory = memory_make(device, kind, bytes);
@@ -138,7 +134,6 @@ static void to_child(uint32_t kind, uint64_t bytes, uint32_t access)
 		pattern_verify(memory, access == WW_ACCESS_WRITE ? 11 : 10);
 		ww_memory_unref(memory);
 	}
-	ww_device_unref(device);
 }
 
 CASE(pass_to_child, NEEDS_EXPORT)
@@ -168,7 +163,7 @@ CASE(pass_large, NEEDS_EXPORT)
 
 static void to_parent(uint32_t kind, uint64_t bytes)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
 		struct child child;
@@ -186,7 +181,6 @@ static void to_parent(uint32_t kind, uint64_t bytes)
 		pattern_verify(memory, 21);
 		ww_memory_unref(memory);
 	}
-	ww_device_unref(device);
 }
 
 CASE(pass_to_parent, NEEDS_EXPORT)
@@ -202,22 +196,20 @@ CASE(pass_to_parent_host_kind, NEEDS_HOST_MEMORY)
 /* Receives for writing and hands on for reading. */
 ROLE(role_pass_on)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory;
 
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), WW_FOREVER, NULL,
 		&memory));
 	MUST_OK(ww_memory_send(memory, WW_ACCESS_READ, CHILD_SOCKET, WW_FOREVER, NULL));
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(pass_on_by_child, NEEDS_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader;
 	struct child child;
 
 	child_start(&child, "role_pass_on", NULL);
@@ -227,18 +219,15 @@ CASE(pass_on_by_child, NEEDS_EXPORT)
 	MUST(reader != memory);
 	pattern_write(memory, 30);
 	pattern_verify(reader, 30);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* What comes back from another process is the object it was. */
 CASE(pass_home_again, NEEDS_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
-	ww_memory *back;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+	OWN(memory) ww_memory *back;
 	struct child child;
 
 	child_start(&child, "role_pass_on", NULL);
@@ -246,10 +235,6 @@ CASE(pass_home_again, NEEDS_EXPORT)
 	back = take_from(&child, device, WW_ACCESS_READ);
 	child_finish(&child);
 	memory_must_be_same(reader, back);
-	ww_memory_unref(back);
-	ww_memory_unref(reader);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* The description travels by any means; here it lies in a file beside the descriptor. */
@@ -257,11 +242,11 @@ CASE(pass_description_by_file, NEEDS_EXPORT)
 {
 	struct ww_memory_description description;
 	struct ww_memory_description read_back;
-	ww_device *device = subject_open();
-	ww_memory *memory;
-	struct child child;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory;
 	FILE *file = tmpfile();
 	int fd;
+	ENDED_BY(child_finish) struct child child;
 
 	MUST(file);
 	start_maker(&child, SOCK_SEQPACKET, WW_MEMORY_VMM, 2 * MIB, 40);
@@ -275,9 +260,6 @@ CASE(pass_description_by_file, NEEDS_EXPORT)
 	close(fd);
 	pattern_verify(memory, 40);
 	child_tell(&child, "end");
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 static void write_hex(char *out, const uint8_t *bytes, size_t count)
@@ -288,9 +270,9 @@ static void write_hex(char *out, const uint8_t *bytes, size_t count)
 
 ROLE(role_describe)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct ww_memory_info info;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	char uuid[2 * WW_DEVICE_UUID_BYTES + 1];
 	char home[2 * WW_DEVICE_UUID_BYTES + 1];
 	char id[2 * WW_OBJECT_ID_BYTES + 1];
@@ -301,19 +283,17 @@ ROLE(role_describe)
 	write_hex(home, info.home_uuid, WW_DEVICE_UUID_BYTES);
 	write_hex(id, info.object_id, WW_OBJECT_ID_BYTES);
 	role_tell("%s %s %s %llu", uuid, home, id, (unsigned long long)info.bytes);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(pass_names_are_the_same, NEEDS_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 5 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 5 * MIB);
 	struct ww_memory_info info = memory_info(memory);
 	char uuid[2 * WW_DEVICE_UUID_BYTES + 1];
 	char id[2 * WW_OBJECT_ID_BYTES + 1];
 	char expected[CHILD_WORD_BYTES];
-	struct child child;
+	ENDED_BY(child_finish) struct child child;
 
 	child_start(&child, "role_describe", NULL);
 	MUST_OK(ww_memory_send(memory, WW_ACCESS_READ, child.socket, WW_FOREVER, NULL));
@@ -322,9 +302,6 @@ CASE(pass_names_are_the_same, NEEDS_EXPORT)
 	snprintf(expected, sizeof(expected), "%s %s %s %llu", uuid, uuid, id,
 		(unsigned long long)info.bytes);
 	child_hear(&child, expected);
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /*
@@ -337,9 +314,9 @@ static void to_other_device(uint32_t kind, const char *device_setting, const cha
 	const char *const environment[] = {device_setting, visible_setting, NULL};
 	char route_text[TEXT_BYTES];
 	const char *const arguments[] = {route_text, "2", "60", NULL};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, kind, 4 * MIB);
-	struct child child;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, kind, 4 * MIB);
+	ENDED_BY(child_finish) struct child child;
 
 	snprintf(route_text, sizeof(route_text), "%u", route);
 	pattern_write(memory, 60);
@@ -349,9 +326,6 @@ static void to_other_device(uint32_t kind, const char *device_setting, const cha
 	child_hear(&child, "done");
 	pattern_verify(memory, 61);
 	child_tell(&child, "end");
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(pass_to_other_gpu, NEEDS_EXPORT | NEEDS_PEER)

@@ -37,8 +37,8 @@ static void end_maker(struct child *child, bool by_kill)
 static void survive(uint32_t kind, enum hold hold, bool by_kill)
 {
 	struct ww_memory_description description;
-	ww_device *device = subject_open();
-	ww_memory *memory = NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = NULL;
 	struct child child;
 	int socket;
 	int fd = -1;
@@ -64,8 +64,6 @@ static void survive(uint32_t kind, enum hold hold, bool by_kill)
 	pattern_verify(memory, 5);
 	pattern_write(memory, 6);
 	pattern_verify(memory, 6);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(survive_exit_in_flight, NEEDS_EXPORT)
@@ -108,11 +106,11 @@ CASE(survive_kill_host_kind, NEEDS_HOST_MEMORY)
 /* The death of one holder is nothing to the others. */
 CASE(survive_kill_of_reader, NEEDS_EXPORT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint32_t route = subject_is_cuda() ? WW_ROUTE_LOCAL : WW_ROUTE_HOST;
 	struct child doomed;
-	struct child other;
+	ENDED_BY(child_finish) struct child other;
 
 	pattern_write(memory, 7);
 	start_taker(&doomed, SOCK_STREAM, route, WW_ACCESS_READ, 7);
@@ -124,9 +122,6 @@ CASE(survive_kill_of_reader, NEEDS_EXPORT)
 	child_hear(&other, "done");
 	pattern_verify(memory, 8);
 	child_tell(&other, "end");
-	child_finish(&other);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /*
@@ -160,8 +155,8 @@ CASE(user_other_maps, NEEDS_EXPORT | NEEDS_ROOT)
 	char route[16];
 	const char *const writes[] = {route, "2", "9", NULL};
 	const char *const reads[] = {route, "1", "10", NULL};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	snprintf(route, sizeof(route), "%u", memory_info(memory).route);
 	pattern_write(memory, 9);
@@ -177,16 +172,14 @@ CASE(user_other_maps, NEEDS_EXPORT | NEEDS_ROOT)
 		child_tell(&child, "end");
 		child_finish(&child);
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(user_other_makes, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	const char *const arguments[] = {"1", "2097152", "3", NULL};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct child child;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	child_start(&child, "role_make_as_other_user",
 		&(struct child_options){.arguments = arguments});
@@ -195,8 +188,6 @@ CASE(user_other_makes, NEEDS_EXPORT | NEEDS_ROOT)
 	pattern_verify(memory, 3);
 	child_kill(&child);
 	pattern_verify(memory, 3);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* Another user cannot make a writable descriptor of a read-only one. */
@@ -204,36 +195,32 @@ ROLE(role_reopen_as_other_user)
 {
 	struct ww_memory_description description;
 	char path[64];
-	int fd;
+	OWN(fd) int fd;
 
 	become_other_user();
 	packet_receive(CHILD_SOCKET, &description, sizeof(description), &fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	MUST(open(path, O_RDWR | O_CLOEXEC) == -1 && errno == EACCES);
 	MUST(open(path, O_WRONLY | O_CLOEXEC) == -1 && errno == EACCES);
-	close(fd);
 }
 
 CASE(user_other_cannot_reopen, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
-	struct child child;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
+	ENDED_BY(child_finish) struct child child;
 
 	child_start(&child, "role_reopen_as_other_user", NULL);
 	MUST_OK(ww_memory_send(memory, WW_ACCESS_READ, child.socket, WW_FOREVER, NULL));
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 /* Host memory of another user, exported for writing, cannot be narrowed: the file is not ours. */
 ROLE(role_export_as_other_user)
 {
 	struct ww_memory_description description;
-	ww_device *device;
-	ww_memory *memory;
-	int fd = 77;
+	OWN(device) ww_device *device;
+	OWN(memory) ww_memory *memory;
+	OWN(fd) int fd = 77;
 
 	become_other_user();
 	device = subject_open();
@@ -244,20 +231,14 @@ ROLE(role_export_as_other_user)
 		ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
 	MUST_EQUAL(-1, fd);
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	close(fd);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 CASE(user_other_cannot_narrow, NEEDS_HOST_MEMORY | NEEDS_ROOT)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
-	struct child child;
+	OWN(device) ww_device *device = subject_open();
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
+	ENDED_BY(child_finish) struct child child;
 
 	child_start(&child, "role_export_as_other_user", NULL);
 	MUST_OK(ww_memory_send(memory, WW_ACCESS_WRITE, child.socket, WW_FOREVER, NULL));
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }

@@ -77,10 +77,9 @@ static ww_status obey_release(void)
 
 static void say_token(const struct ww_token *token)
 {
-	int fd = agent_open_token(O_WRONLY);
+	OWN(fd) int fd = agent_open_token(O_WRONLY);
 
 	MUST_EQUAL(sizeof(*token), write(fd, token, sizeof(*token)));
-	close(fd);
 }
 
 static ww_status obey_export(void)
@@ -111,10 +110,9 @@ static ww_status obey_revoke(void)
 static struct ww_token hear_token(void)
 {
 	struct ww_token token;
-	int fd = agent_open_token(O_RDONLY);
+	OWN(fd) int fd = agent_open_token(O_RDONLY);
 
 	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	close(fd);
 	return token;
 }
 

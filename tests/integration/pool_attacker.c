@@ -81,7 +81,7 @@ static void put_chunk(struct attacker *attacker, const struct ww_wire_token *tok
 	struct ww_memory_description description;
 	struct ww_wire_put put;
 	char name[WW_POOL_NAME_BYTES];
-	int fd;
+	OWN(fd) int fd;
 
 	ww_pool_chunk_name(name, token->object_id, index);
 	put = raw_object(name);
@@ -94,7 +94,6 @@ static void put_chunk(struct attacker *attacker, const struct ww_wire_token *tok
 	put.mode = 0666;
 	put.bytes = token->total_bytes;
 	MUST_OK(raw_put(&attacker->raw, &put, &fd, 1));
-	close(fd);
 }
 
 /* The owner's token, but for the broker, and the secret that fits there. */
@@ -360,7 +359,7 @@ static ww_status put_inside(struct company *company, const char *what, const cha
 	char name[WW_POOL_NAME_BYTES];
 	struct ww_wire_put put;
 	ww_status status;
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 
 	ww_pool_name(name, company->record.object_id, what, which);
 	put = raw_object(name);
@@ -369,7 +368,6 @@ static ww_status put_inside(struct company *company, const char *what, const cha
 	put.mode = like->mode;
 	put.flags = like->flags;
 	status = raw_put(&company->raw, &put, &fd, 1);
-	close(fd);
 	return status;
 }
 
@@ -379,13 +377,12 @@ static struct ww_object_info find_holder(const struct company *company)
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_object_info second = info;
 	char prefix[WW_POOL_NAME_BYTES];
-	ww_snapshot *snapshot;
+	OWN(snapshot) ww_snapshot *snapshot;
 
 	ww_pool_name(prefix, company->record.object_id, "holder", "");
 	MUST_OK(ww_snapshot_create(scene.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
 	MUST_OK(ww_snapshot_object(snapshot, 0, &info));
 	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &second));
-	ww_snapshot_free(snapshot);
 	return info;
 }
 
@@ -440,7 +437,7 @@ static struct ww_wire_put show_marks_of_holder(struct company *company, const st
 	struct ww_wire_granted granted;
 	char name[WW_POOL_NAME_BYTES];
 	struct ww_wire_put put;
-	int marks;
+	OWN(fd) int marks;
 
 	MUST_OK(raw_get(&company->raw, find_holder(company).name, WW_WIRE_ACCESS_READ, &granted));
 	marks = dup(company->raw.fds[1]);
@@ -456,7 +453,6 @@ static struct ww_wire_put show_marks_of_holder(struct company *company, const st
 	ww_pool_holder_ref_write(&ref, put.description);
 	put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
 	MUST_OK(raw_put(&company->raw, &put, (int[]){page->reader, page->writer, marks}, 3));
-	close(marks);
 	return put;
 }
 

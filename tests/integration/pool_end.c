@@ -240,7 +240,7 @@ static void cut_owner(struct loss *loss)
 {
 	struct ww_wire_condition now;
 	uint64_t before;
-	struct raw raw;
+	ENDED_BY(raw_close) struct raw raw;
 
 	raw_open_watcher(&raw, scene.daemon.address);
 	MUST_OK(raw_condition(&raw, &now));
@@ -249,7 +249,6 @@ static void cut_owner(struct loss *loss)
 	do {
 		MUST_OK(raw_condition(&raw, &now));
 	} while (now.holds == before);
-	raw_close(&raw);
 }
 
 static void end_loss(struct loss *loss)
@@ -368,20 +367,15 @@ static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token 
 	ww_pool_unref(pool);
 }
 
-CASE(fork_refuses_pools, 0)
+SCENE_CASE(fork_refuses_pools, 0)
 {
-	struct ww_token token;
 	struct child agent;
-	ww_memory *slice;
-	ww_pool *pool;
 	int status = -1;
-	pid_t pid;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token(slice, WW_ACCESS_READ);
+	pid_t pid = fork();
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, CHUNK, 1);
-	token = slice_token(slice, WW_ACCESS_READ);
-	pid = fork();
 	MUST_CALL(pid);
 	if (pid == 0) {
 		alarm((unsigned int)child_limit_ms() / 1000);
@@ -398,6 +392,4 @@ CASE(fork_refuses_pools, 0)
 	pool_must_be(pool, 0, CHUNK);
 	agent_end(&agent);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }

@@ -108,13 +108,12 @@ CASE(flight_outlives_the_pool_of_a_living_process, 0)
 }
 
 /* One slice after the other, and nothing of the pool is kept in between. */
-CASE(flight_received_one_by_one, 0)
+SCENE_CASE(flight_received_one_by_one, 0)
 {
 	struct ww_token tokens[SLICES];
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
 		tokens[i] = deliver(&owner, i, "");
@@ -128,20 +127,18 @@ CASE(flight_received_one_by_one, 0)
 		agent_end(&agent);
 	}
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* What the broker keeps without a holder. */
 static uint32_t count_escrows(void)
 {
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
-	ww_snapshot *snapshot = NULL;
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
 	uint32_t count = 0;
 
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_HOLDS, &snapshot));
 	for (size_t i = 0; ww_snapshot_hold(snapshot, i, &hold) == WW_OK; i++)
 		count += hold.is_escrow;
-	ww_snapshot_free(snapshot);
 	return count;
 }
 
@@ -236,13 +233,12 @@ CASE(flight_of_a_plain_token_keeps_nothing, 0)
 }
 
 /* A slot that was used before says nothing of the slice that it has now. */
-CASE(flight_of_a_slot_used_again, 0)
+SCENE_CASE(flight_of_a_slot_used_again, 0)
 {
 	struct ww_token token;
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	pool_start(&agent, NULL);
 	for (int i = 0; i < 3; i++) {
@@ -264,17 +260,15 @@ CASE(flight_of_a_slot_used_again, 0)
 	agent_must(&agent, WW_OK, "look 0 8");
 	agent_end(&agent);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* Several imports of one token, in vain for another slice: that one still comes. */
-CASE(flight_and_imports_that_nobody_expected, 0)
+SCENE_CASE(flight_and_imports_that_nobody_expected, 0)
 {
 	struct ww_token tokens[2];
 	struct child agents[3];
 	struct child owner;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < 2; i++)
 		tokens[i] = deliver(&owner, i, "");
@@ -291,18 +285,16 @@ CASE(flight_and_imports_that_nobody_expected, 0)
 	for (int i = 0; i < 3; i++)
 		agent_end(&agents[i]);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* Nor do imports by a token of the same slice that is no delivery, by processes that have ended. */
-CASE(flight_and_imports_by_another_token, 0)
+SCENE_CASE(flight_and_imports_by_another_token, 0)
 {
 	struct ww_token delivery;
 	struct ww_token token;
 	struct child agents[2];
 	struct child owner;
 
-	scene_begin();
 	start_owner(&owner);
 	agent_must(&owner, WW_OK, "export 0 write uses=1");
 	token = pool_hear_token(&owner);
@@ -322,7 +314,6 @@ CASE(flight_and_imports_by_another_token, 0)
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	agent_end(&agents[0]);
 	scene_has_objects(0);
-	scene_end();
 }
 
 static bool has_bytes_up_to(const struct ww_broker_info *info, uint64_t bytes)
@@ -331,14 +322,13 @@ static bool has_bytes_up_to(const struct ww_broker_info *info, uint64_t bytes)
 }
 
 /* Only the chunk of the slice that is in flight is kept, and the bytes are the owner's user's. */
-CASE(flight_keeps_only_its_chunk, 0)
+SCENE_CASE(flight_keeps_only_its_chunk, 0)
 {
 	struct ww_token token;
 	struct child owner;
 	struct child agent;
 	uint64_t all;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i += 2) {
 		agent_must(&owner, WW_OK, "export %d write uses=1", i);
@@ -355,35 +345,30 @@ CASE(flight_keeps_only_its_chunk, 0)
 	agent_must(&agent, WW_OK, "look 0 2");
 	agent_end(&agent);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* The time that a delivery says ends what nobody receives. */
-CASE(flight_ends_after_its_time, 0)
+SCENE_CASE(flight_ends_after_its_time, 0)
 {
 	struct ww_token token;
 	struct child owner;
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	token = deliver(&owner, 0, " escrow_ms=5");
 	child_kill(&owner);
 	scene_has_objects(0);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &token, 0, WW_ERR_NOT_FOUND);
-	agent_end(&agent);
-	scene_end();
 }
 
 /* Who has received a slice keeps it when the time of the pool is over. */
-CASE(flight_received_outlives_the_time, 0)
+SCENE_CASE(flight_received_outlives_the_time, 0)
 {
 	struct ww_token token;
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	pool_start(&agent, NULL);
 	token = deliver(&owner, 0, " escrow_ms=1");
@@ -395,17 +380,15 @@ CASE(flight_received_outlives_the_time, 0)
 	agent_must(&agent, WW_OK, "look 0 1");
 	agent_end(&agent);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* A broker that is killed forgets nothing of it. */
-CASE(flight_outlives_the_broker, 0)
+SCENE_CASE(flight_outlives_the_broker, 0)
 {
 	struct ww_token tokens[SLICES];
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
 		tokens[i] = deliver(&owner, i, "");
@@ -424,17 +407,15 @@ CASE(flight_outlives_the_broker, 0)
 	}
 	agent_end(&agent);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* A consumer that is killed has received what it has imported, and nothing else. */
-CASE(flight_outlives_a_killed_consumer, 0)
+SCENE_CASE(flight_outlives_a_killed_consumer, 0)
 {
 	struct ww_token tokens[2];
 	struct child agents[2];
 	struct child owner;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < 2; i++)
 		tokens[i] = deliver(&owner, i, "");
@@ -449,11 +430,10 @@ CASE(flight_outlives_a_killed_consumer, 0)
 	agent_must(&agents[1], WW_OK, "look 0 2");
 	agent_end(&agents[1]);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* The broker shows what it keeps as an escrow, with a time. */
-CASE(flight_is_listed, 0)
+SCENE_CASE(flight_is_listed, 0)
 {
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
 	ww_snapshot *snapshot = NULL;
@@ -461,7 +441,6 @@ CASE(flight_is_listed, 0)
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	token = deliver(&owner, 0, "");
 	child_kill(&owner);
@@ -477,5 +456,4 @@ CASE(flight_is_listed, 0)
 	pool_give(&agent, &token, 0, WW_OK);
 	agent_end(&agent);
 	scene_has_objects(0);
-	scene_end();
 }

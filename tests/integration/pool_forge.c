@@ -299,18 +299,13 @@ CASE(token_sealed_again, 0)
 }
 
 /* A token of this process's own pool, at home. */
-CASE(token_at_home_sealed_again, 0)
+SCENE_CASE(token_at_home_sealed_again, 0)
 {
-	struct ww_token token;
-	ww_memory *first;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 64);
+	ww_memory *first = slice_make(pool, PART, 1);
+	ww_memory *slice = slice_make(pool, PART, 2);
+	struct ww_token token = slice_token(slice, WW_ACCESS_READ);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 64);
-	first = slice_make(pool, PART, 1);
-	slice = slice_make(pool, PART, 2);
-	token = slice_token(slice, WW_ACCESS_READ);
 	refuse_bytes(&token);
 	refuse_changes(&token);
 	ww_memory_unref(must_import(&token, 2));
@@ -318,8 +313,6 @@ CASE(token_at_home_sealed_again, 0)
 	ww_memory_unref(slice);
 	ww_memory_unref(first);
 	pool_must_be(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* --- pages --- */
@@ -361,7 +354,7 @@ static void *find_page(const char *magic, const struct ww_token *token)
 static void refuse_header(const struct ww_token *token, uint8_t *byte)
 {
 	char answer[CHILD_WORD_BYTES];
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
 	*byte ^= 0x41;
 	pool_start(&agent, NULL);
@@ -371,7 +364,6 @@ static void refuse_header(const struct ww_token *token, uint8_t *byte)
 	if (strncmp(answer, "WW_ERR_PROTOCOL ", 16) && strncmp(answer, "WW_ERR_VERSION ", 15))
 		FAIL("with another header: %s", answer);
 	*byte ^= 0x41;
-	agent_end(&agent);
 }
 
 /*
@@ -410,16 +402,14 @@ static void refuse_slot(struct child *agent, ww_memory *slice)
 	agent_must(agent, WW_OK, "unref 0");
 }
 
-CASE(table_of_an_attacker, 0)
+SCENE_CASE(table_of_an_attacker, 0)
 {
 	ww_memory *slices[2];
 	struct ww_token token;
 	struct child agent;
 	uint8_t *header;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 64);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 64);
 	slices[0] = slice_make(pool, PART, 1);
 	slices[1] = slice_make(pool, PART, 2);
 	token = slice_token_for(slices[0], 0, WW_ESCROW_NONE);
@@ -432,8 +422,6 @@ CASE(table_of_an_attacker, 0)
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Wild marks keep slices from being handed out, and no more: all is well when they are gone. */

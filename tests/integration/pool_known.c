@@ -29,18 +29,15 @@ static void tell(struct child *agent, const struct ww_token *token, const char *
 }
 
 /* The first slice that a process imports costs no question: the broker stands still. */
-CASE(known_pool_needs_no_broker, 0)
+SCENE_CASE(known_pool_needs_no_broker, 0)
 {
 	struct ww_token tokens[2];
 	struct ww_token token;
 	struct child agent;
-	ww_memory *first;
 	ww_memory *later;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *first = slice_make(pool, 4 * KIB, 1);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	first = slice_make(pool, 4 * KIB, 1);
 	pool_start(&agent, NULL);
 	token = pool_token(pool, WW_ACCESS_WRITE, 0);
 	tell(&agent, &token, " map", WW_OK);
@@ -58,21 +55,16 @@ CASE(known_pool_needs_no_broker, 0)
 	ww_memory_unref(first);
 	ww_memory_unref(later);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Known for reading: slices are imported for reading by that, for writing by their own tokens. */
-CASE(known_pool_grants_its_access, 0)
+SCENE_CASE(known_pool_grants_its_access, 0)
 {
 	struct ww_token token;
 	struct child agents[2];
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, CHUNK, 1);
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
 	token = pool_token(pool, WW_ACCESS_READ, 0);
@@ -92,19 +84,15 @@ CASE(known_pool_grants_its_access, 0)
 	}
 	ww_memory_unref(slice);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* A delivery is for one import, also in a process that has the pool; its secret opens no slice. */
-CASE(known_pool_by_a_delivery, 0)
+SCENE_CASE(known_pool_by_a_delivery, 0)
 {
 	struct ww_token token;
 	struct child agents[2];
-	ww_pool *pool;
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
 	token = pool_token(pool, WW_ACCESS_WRITE, 1);
@@ -116,17 +104,15 @@ CASE(known_pool_by_a_delivery, 0)
 		agent_end(&agents[i]);
 	ww_pool_unref(pool);
 	MUST_OK(ww_in_flight_revoke(NULL, NULL, NULL, NULL, NULL));
-	scene_end();
 }
 
 /* What a process knows when the owner ends: its chunks stay mapped, and new slices do not come. */
-CASE(known_pool_outlives_its_owner, 0)
+SCENE_CASE(known_pool_outlives_its_owner, 0)
 {
 	struct ww_token tokens[2];
 	struct child owner;
 	struct child agents[2];
 
-	scene_begin();
 	pool_start(&owner, NULL);
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
@@ -149,20 +135,16 @@ CASE(known_pool_outlives_its_owner, 0)
 	for (int i = 0; i < 2; i++)
 		agent_end(&agents[i]);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* A process that knows a pool and is killed leaves nothing. */
-CASE(known_pool_of_a_killed_process, 0)
+SCENE_CASE(known_pool_of_a_killed_process, 0)
 {
 	struct ww_token token;
 	struct child agent;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, CHUNK, 1);
 	for (int i = 0; i < 3; i++) {
 		pool_start(&agent, NULL);
 		token = pool_token(pool, WW_ACCESS_WRITE, 0);
@@ -172,6 +154,4 @@ CASE(known_pool_of_a_killed_process, 0)
 	ww_memory_unref(slice);
 	pool_comes_to(pool, 0, 0);
 	MUST_EQUAL(0, pool_info(pool).holder_count);
-	ww_pool_unref(pool);
-	scene_end();
 }

@@ -13,7 +13,7 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t capabilities = device_info(device).capabilities;
 
 	has |= capabilities & WW_CAP_STREAM_VALUE ? NEEDS_VALUES : 0;
@@ -21,7 +21,6 @@ static void look_at_subject(void)
 	has |= subject_is_cuda() ? NEEDS_CUDA : NEEDS_HOST;
 	/* A real driver opens descriptors of its own whenever it likes. */
 	suite.leaks = !subject_is_cuda() || fake_get();
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

@@ -36,14 +36,12 @@ static void end(struct cast *cast)
 	scene_end();
 }
 
-CASE(pass_slices, 0)
+SCENE_CASE(pass_slices, 0)
 {
-	struct child agent;
-	ww_pool *pool;
 	ww_memory *slices[5];
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 4 * CHUNK, 0);
+	ENDED_BY(agent_end) struct child agent;
 
-	scene_begin();
-	pool = pool_make(scene.device, 4 * CHUNK, 0);
 	pool_start(&agent, NULL);
 	for (uint32_t i = 0; i < 5; i++) {
 		struct ww_token token;
@@ -66,9 +64,6 @@ CASE(pass_slices, 0)
 		agent_must(&agent, WW_OK, "unref %u", i);
 	}
 	pool_must_be(pool, 0, 0);
-	agent_end(&agent);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Who imports twice lets go twice; only then has the owner its bytes again. */
@@ -306,17 +301,14 @@ CASE(pass_home, 0)
 }
 
 /* A slice larger than a chunk has one of its own, which goes like the others. */
-CASE(pass_what_has_a_chunk, 0)
+SCENE_CASE(pass_what_has_a_chunk, 0)
 {
 	struct ww_token token;
 	struct child agent;
-	ww_memory *slice;
-	ww_pool *pool;
 	uint64_t given;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0);
+	ww_memory *slice = slice_make(pool, 3 * CHUNK + 256, 9);
 
-	scene_begin();
-	pool = pool_make(scene.device, 0, 0);
-	slice = slice_make(pool, 3 * CHUNK + 256, 9);
 	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
 	token = slice_token(slice, WW_ACCESS_READ);
 	pool_start(&agent, NULL);
@@ -330,11 +322,9 @@ CASE(pass_what_has_a_chunk, 0)
 	pool_comes_to(pool, 0, 0);
 	MUST_OK(ww_pool_trim(pool, 0, &given));
 	MUST_EQUAL(4 * CHUNK, given);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
-CASE(pass_host_memory, 0)
+SCENE_CASE(pass_host_memory, 0)
 {
 	const struct ww_pool_params params = {
 		.struct_size = sizeof(params),
@@ -343,11 +333,10 @@ CASE(pass_host_memory, 0)
 	};
 	uint8_t expected[4 * KIB];
 	struct ww_token token;
-	struct child agent;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(memory) ww_memory *slice;
+	OWN(pool) ww_pool *pool;
+	ENDED_BY(agent_end) struct child agent;
 
-	scene_begin();
 	MUST_OK(ww_pool_create(scene.device, &params, &pool));
 	slice = slice_make(pool, 4 * KIB, 1);
 	pattern_make(expected, sizeof(expected), 1);
@@ -359,10 +348,6 @@ CASE(pass_host_memory, 0)
 	agent_must(&agent, WW_OK, "paint 0 2");
 	pattern_make(expected, sizeof(expected), 2);
 	MUST_MATCH(expected, ww_memory_host_pointer(slice), sizeof(expected));
-	agent_end(&agent);
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 static void give_strictly(struct child *agent, const struct ww_token *token, ww_status expected)
@@ -419,7 +404,7 @@ CASE(pass_strict, 0)
 }
 
 /* Who was refused, and takes it as it is then, finds it: what failed was no import. */
-CASE(pass_strict_later, 0)
+SCENE_CASE(pass_strict_later, 0)
 {
 	const struct ww_pool_params params = {
 		.struct_size = sizeof(params),
@@ -427,12 +412,11 @@ CASE(pass_strict_later, 0)
 		.chunk_bytes = CHUNK,
 	};
 	struct ww_token token;
-	struct child agent;
 	ww_memory *slice;
 	ww_memory *home;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool;
+	ENDED_BY(agent_end) struct child agent;
 
-	scene_begin();
 	MUST_OK(ww_pool_create(scene.device, &params, &pool));
 	slice = slice_make(pool, 64 * KIB, 1);
 	token = slice_token_for(slice, 1, 0);
@@ -453,24 +437,20 @@ CASE(pass_strict_later, 0)
 	agent_must(&agent, WW_OK, "look 0 1");
 	agent_must(&agent, WW_OK, "unref 0");
 	pool_must_be(pool, 0, 0);
-	agent_end(&agent);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /*
  * Two pools of one process, one on a GPU, one on the host device: each slice comes from where its
  * token says.
  */
-CASE(pass_between_devices, NEEDS_CUDA)
+SCENE_CASE(pass_between_devices, NEEDS_CUDA)
 {
 	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
 	const struct child_options options = {.environment = on_host};
 	struct child agents[2];
-	ww_device *host;
+	OWN(device) ww_device *host;
 	ww_pool *pools[2];
 
-	scene_begin();
 	MUST_OK(ww_device_open("host", &host));
 	pool_start(&agents[0], NULL);
 	pool_start(&agents[1], &options);
@@ -492,6 +472,4 @@ CASE(pass_between_devices, NEEDS_CUDA)
 		pool_comes_to(pools[i], 0, 0);
 		ww_pool_unref(pools[i]);
 	}
-	ww_device_unref(host);
-	scene_end();
 }

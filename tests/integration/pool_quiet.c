@@ -81,14 +81,13 @@ static void be_quiet(void)
 
 static struct mailbox *mailbox_open(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	OWN(fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	struct mailbox *box;
 
 	MUST_CALL(fd);
 	MUST_CALL(ftruncate(fd, sizeof(*box)));
 	box = mmap(NULL, sizeof(*box), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	MUST(box != MAP_FAILED);
-	close(fd);
 	return box;
 }
 
@@ -144,7 +143,7 @@ static void give_round(ww_pool *pool, ww_broker *broker, unsigned int round)
 		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 	};
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 	unsigned int *word;
 
 	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, 0, NULL, &slice) == WW_OK);
@@ -156,7 +155,6 @@ static void give_round(ww_pool *pool, ww_broker *broker, unsigned int round)
 	atomic_store(&mailbox->given, round);
 	quiet_must(await(&mailbox->taken, round));
 	quiet_must(round % 2 || *word == ~round);
-	ww_memory_unref(slice);
 }
 
 static void take_round(ww_device *device, ww_broker *broker, unsigned int round)

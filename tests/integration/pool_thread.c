@@ -74,15 +74,12 @@ static void *work(void *context)
 	return NULL;
 }
 
-CASE(threads_in_one_process, 0)
+SCENE_CASE(threads_in_one_process, 0)
 {
-	bool has_values;
 	struct worker workers[THREADS];
-	ww_pool *pool;
+	bool has_values = device_info(scene.device).capabilities & WW_CAP_STREAM_VALUE;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 4 * CHUNK, 0);
 
-	scene_begin();
-	has_values = device_info(scene.device).capabilities & WW_CAP_STREAM_VALUE;
-	pool = pool_make(scene.device, 4 * CHUNK, 0);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){
 			.pool = pool,
@@ -99,8 +96,6 @@ CASE(threads_in_one_process, 0)
 	}
 	pool_must_be(pool, 0, 0);
 	MUST_EQUAL(THREADS * ROUNDS, pool_info(pool).allocations);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* --- two processes --- */
@@ -168,15 +163,13 @@ ROLE(pool_threads)
 	ww_device_unref(device);
 }
 
-CASE(threads_in_two, 0)
+SCENE_CASE(threads_in_two, 0)
 {
 	const struct child_options packets = {.type = SOCK_SEQPACKET};
 	struct sender senders[PAIRS];
 	struct child receiver;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 4 * CHUNK, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, 4 * CHUNK, 0);
 	child_start(&receiver, "pool_threads", &packets);
 	for (uint32_t i = 0; i < PAIRS; i++) {
 		senders[i] = (struct sender){
@@ -192,8 +185,6 @@ CASE(threads_in_two, 0)
 	child_finish(&receiver);
 	pool_comes_to(pool, 0, 0);
 	MUST_EQUAL(PAIRS * ROUNDS, pool_info(pool).allocations);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* --- the same slice, by all threads of a process --- */
@@ -246,23 +237,17 @@ ROLE(pool_importers)
 	ww_device_unref(device);
 }
 
-CASE(threads_import_one, 0)
+SCENE_CASE(threads_import_one, 0)
 {
 	const struct child_options packets = {.type = SOCK_SEQPACKET};
-	struct ww_token token;
 	struct child importer;
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, 64 * KIB, 1);
+	struct ww_token token = slice_token(slice, WW_ACCESS_READ);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, 64 * KIB, 1);
-	token = slice_token(slice, WW_ACCESS_READ);
 	child_start(&importer, "pool_importers", &packets);
 	MUST_EQUAL(sizeof(token), send(importer.socket, &token, sizeof(token), 0));
 	child_finish(&importer);
 	ww_memory_unref(slice);
 	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
 }

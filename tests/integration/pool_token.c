@@ -140,7 +140,7 @@ static ww_status import_slice(const struct ww_token *token, ww_memory **out_memo
  * Its owner cannot hand the bytes out anew; the token opens them here, also when its escrow and the
  * owner have ended.
  */
-CASE(object_of_slice, 0)
+SCENE_CASE(object_of_slice, 0)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
@@ -149,7 +149,6 @@ CASE(object_of_slice, 0)
 	ww_object *object;
 	ww_memory *memory;
 
-	scene_begin();
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
 	agent_must(&agents[0], WW_OK, "pool 2048");
@@ -176,17 +175,15 @@ CASE(object_of_slice, 0)
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
 	agent_end(&agents[1]);
-	scene_end();
 }
 
 /* It is let go of, so the owner has its bytes again; and the token is used up. */
-CASE(object_of_slice_is_let_go_of, 0)
+SCENE_CASE(object_of_slice_is_let_go_of, 0)
 {
 	struct ww_token token;
 	struct child agent;
 	ww_object *object;
 
-	scene_begin();
 	pool_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "pool 2048");
 	agent_must(&agent, WW_OK, "alloc 0 2048");
@@ -202,7 +199,6 @@ CASE(object_of_slice_is_let_go_of, 0)
 	scene_has_holders(1);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_object_import(scene.broker, &token, NULL, &object, NULL));
-	scene_end();
 }
 
 /* --- mapped later --- */
@@ -246,7 +242,7 @@ static void end_owner(struct child *owner, const struct ww_token *token)
  * Two deliveries of one slice, each for one import. The first one is held and mapped, which is one
  * import and not two: so the second one still opens the slice.
  */
-CASE(object_of_slice_is_mapped, 0)
+SCENE_CASE(object_of_slice_is_mapped, 0)
 {
 	struct ww_token second;
 	struct ww_token first;
@@ -256,7 +252,6 @@ CASE(object_of_slice_is_mapped, 0)
 	ww_memory *memory;
 	ww_memory *again;
 
-	scene_begin();
 	start_owner(&agents[0]);
 	pool_start(&agents[1], NULL);
 	object = hold_slice_of(&agents[0], &first);
@@ -286,7 +281,6 @@ CASE(object_of_slice_is_mapped, 0)
 	agent_must(&agents[0], WW_OK, "alloc 0 2048");
 	agent_end(&agents[1]);
 	end_owner(&agents[0], &first);
-	scene_end();
 }
 
 /* The same of a slice of an own pool. */
@@ -319,9 +313,8 @@ CASE(object_of_own_slice_is_mapped, 0)
 }
 
 /* Nothing of the pool was mapped when its owner ended. */
-CASE(object_of_slice_is_mapped_without_owner, 0)
+SCENE_CASE(object_of_slice_is_mapped_without_owner, 0)
 {
-	scene_begin();
 	for (int by_kill = 0; by_kill < 2; by_kill++) {
 		struct ww_token token;
 		struct child owner;
@@ -341,14 +334,13 @@ CASE(object_of_slice_is_mapped_without_owner, 0)
 		ww_memory_unref(memory);
 		scene_has_objects(0);
 	}
-	scene_end();
 }
 
 /*
  * Another slice of its chunk is mapped, so the broker need not answer. The hold of the chunk is one
  * of its own: it lasts when the other slice is released and the owner has ended.
  */
-CASE(object_of_slice_in_mapped_chunk, 0)
+SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 {
 	struct ww_token tokens[2];
 	struct child owner;
@@ -356,7 +348,6 @@ CASE(object_of_slice_in_mapped_chunk, 0)
 	ww_memory *other;
 	ww_memory *memory;
 
-	scene_begin();
 	pool_start(&owner, NULL);
 	agent_must(&owner, WW_OK, "pool 2048");
 	agent_must(&owner, WW_OK, "alloc 0 1024");
@@ -378,18 +369,16 @@ CASE(object_of_slice_in_mapped_chunk, 0)
 	pattern_verify(memory, 9);
 	ww_memory_unref(memory);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* The slice has another number in its owner's table, and the old one stays marked. */
-CASE(object_of_revoked_slice_is_mapped, 0)
+SCENE_CASE(object_of_revoked_slice_is_mapped, 0)
 {
 	struct ww_token token;
 	struct child owner;
 	ww_object *object;
 	ww_memory *memory;
 
-	scene_begin();
 	start_owner(&owner);
 	object = hold_slice_of(&owner, &token);
 	agent_must(&owner, WW_OK, "revoke 0");
@@ -402,5 +391,4 @@ CASE(object_of_revoked_slice_is_mapped, 0)
 	ww_memory_unref(memory);
 	agent_must(&owner, WW_OK, "alloc 0 2048");
 	end_owner(&owner, &token);
-	scene_end();
 }

@@ -22,10 +22,9 @@ struct cast {
 
 static void *wait_for_all(void *context)
 {
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(context, CHUNK, 0, WW_FOREVER, NULL, &slice));
-	ww_memory_unref(slice);
 	return NULL;
 }
 
@@ -74,20 +73,14 @@ CASE(wait_for_dead, 0)
 }
 
 /* A token that nobody imports. */
-CASE(wait_for_escrow, 0)
+SCENE_CASE(wait_for_escrow, 0)
 {
-	ww_memory *slice;
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, CHUNK, 1);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(pool, CHUNK, 1);
 	(void)slice_token_for(slice, 1, 50 * MS);
 	ww_memory_unref(slice);
 	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
-	ww_memory_unref(slice);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 static void *want_again(void *context)
@@ -106,21 +99,17 @@ static void *want_again(void *context)
 }
 
 /* More want than there is room for; all get it in the end. */
-CASE(wait_in_threads, 0)
+SCENE_CASE(wait_in_threads, 0)
 {
 	pthread_t threads[THREADS];
-	ww_pool *pool;
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 
-	scene_begin();
-	pool = pool_make(scene.device, CHUNK, 0);
 	for (int i = 0; i < THREADS; i++)
 		MUST_EQUAL(0, pthread_create(&threads[i], NULL, want_again, pool));
 	for (int i = 0; i < THREADS; i++)
 		MUST_EQUAL(0, pthread_join(threads[i], NULL));
 	pool_must_be(pool, 0, 0);
 	MUST_EQUAL(THREADS * ROUNDS, pool_info(pool).allocations);
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* --- a broker that does not answer --- */
@@ -185,10 +174,9 @@ CASE(wait_while_broker_is_silent, 0)
 
 static void *wait_for_both(void *context)
 {
-	ww_memory *slice;
+	OWN(memory) ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(context, 2 * CHUNK, 0, WW_FOREVER, NULL, &slice));
-	ww_memory_unref(slice);
 	return NULL;
 }
 

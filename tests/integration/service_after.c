@@ -79,9 +79,9 @@ static void pass_time(struct waiting *waiting)
 
 CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
 {
-	struct waiting waiting;
 	ww_ticket *tickets[2];
 	char pid[32];
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	for (uint32_t i = 0; i < 2; i++)
@@ -94,13 +94,12 @@ CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
 	snprintf(pid, sizeof(pid), "process %d", (int)waiting.signaller.pid);
 	child_kill(&waiting.signaller);
 	must_end(tickets[1], WW_ERR_DEPENDENCY_FAILED, pid);
-	waiting_end(&waiting);
 }
 
 CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
 {
-	struct waiting waiting;
 	ww_ticket *ticket;
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	ticket = submit_after(&waiting, 0, 3);
@@ -110,14 +109,13 @@ CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
 	agent_must(&waiting.signaller, WW_OK, "close");
 	must_end(ticket, WW_ERR_DEPENDENCY_FAILED, "closed the timeline at value 2");
 	agent_end(&waiting.signaller);
-	waiting_end(&waiting);
 }
 
 /* The server looks at the timeline without the broker. */
 CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
 {
-	struct waiting waiting;
 	ww_ticket *ticket;
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	ticket = submit_after(&waiting, 0, 1);
@@ -127,14 +125,13 @@ CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
 	must_end(ticket, WW_OK, "");
 	broker_hear_ready(&scene.daemon);
 	agent_end(&waiting.signaller);
-	waiting_end(&waiting);
 }
 
 /* Clients with a call in each lane that waits for ever; one of them is killed. */
 CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
 {
-	struct waiting waiting;
 	struct child hostile[2];
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	for (int i = 0; i < 2; i++) {
@@ -150,7 +147,6 @@ CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
 	agent_must(&waiting.server, WW_OK, "clients 2");
 	agent_end(&hostile[1]);
 	agent_end(&waiting.signaller);
-	waiting_end(&waiting);
 }
 
 /* --- streams that wait --- */

@@ -123,8 +123,8 @@ static ww_status fault(void *context, ww_call *call)
 /* A service whose only function faults. Serving it ends by itself. */
 static ww_status obey_serve_fault(void)
 {
-	ww_module *module = kernels_load(agent_device());
-	ww_kernel *kernel = kernel_find(module, "saxpy");
+	OWN(module) ww_module *module = kernels_load(agent_device());
+	OWN(kernel) ww_kernel *kernel = kernel_find(module, "saxpy");
 	ww_status status;
 
 	own.is_awaiting = agent_has_option("await");
@@ -132,8 +132,6 @@ static ww_status obey_serve_fault(void)
 	MUST_OK(ww_service_start(own.service));
 	MUST_OK(obey_serve());
 	status = stop_serving();
-	ww_kernel_unref(kernel);
-	ww_module_unref(module);
 	return status;
 }
 
@@ -257,7 +255,7 @@ static ww_status obey_repeat(void)
 	const struct ww_value values[] = {value_i64(20), value_i64(22)};
 	uint32_t count = strcmp(agent_word(1), "add") ? 0 : 2;
 	uint64_t timeout_ms = agent_number_option("timeout_ms", 10);
-	ww_ticket *ticket;
+	OWN(ticket) ww_ticket *ticket;
 	uint32_t function;
 	ww_status status;
 
@@ -266,7 +264,6 @@ static ww_status obey_repeat(void)
 		timeout_ms ? timeout_ms * 1000000 : WW_FOREVER, NULL, &ticket);
 	if (status == WW_OK && count > 0)
 		MUST_EQUAL(42, result_scalar(ticket, 0));
-	ww_ticket_unref(ticket);
 	return status;
 }
 
@@ -337,7 +334,7 @@ static ww_status obey_free(void)
 
 static ww_status obey_fill_lanes(void)
 {
-	ww_timeline *timeline;
+	OWN(timeline) ww_timeline *timeline;
 	ww_broker *broker;
 	uint32_t nop;
 
@@ -355,7 +352,6 @@ static ww_status obey_fill_lanes(void)
 		MUST_OK(ww_client_submit(own.client, nop, NULL, 0, &params, WW_FOREVER, NULL,
 			NULL));
 	}
-	ww_timeline_unref(timeline);
 	return WW_OK;
 }
 

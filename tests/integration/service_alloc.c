@@ -66,13 +66,12 @@ CASE(service_killed_server_leaves_what_is_kept, NEEDS_VALUES)
 }
 
 /* Each user has a limit, and frees what it had made; the objects belong to the server's user. */
-CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct child clients[2];
 	struct child server;
 
-	scene_begin();
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666 builtin alloc_bytes=" UNIT);
@@ -97,5 +96,4 @@ CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 		agent_end(&clients[i]);
 	agent_end(&server);
 	scene_has_objects(0);
-	scene_end();
 }

@@ -11,8 +11,8 @@
 
 CASE(service_alone_goes_on, NEEDS_VALUES)
 {
-	struct child client;
-	struct child server;
+	ENDED_BY(agent_end) struct child server;
+	ENDED_BY(agent_end) struct child client;
 
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "many 10");
@@ -20,16 +20,14 @@ CASE(service_alone_goes_on, NEEDS_VALUES)
 	agent_must(&client, WW_OK, "many 1000");
 	agent_must(&client, WW_OK, "leave");
 	agent_must(&server, WW_OK, "clients 0");
-	agent_end(&client);
-	agent_end(&server);
 }
 
 /* The client sleeps when the server ends; the message names the server. */
 CASE(service_alone_server_is_missed, NEEDS_VALUES)
 {
-	struct child client;
 	struct child server;
 	char pid[32];
+	ENDED_BY(agent_end) struct child client;
 
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "submit hold");
@@ -43,7 +41,6 @@ CASE(service_alone_server_is_missed, NEEDS_VALUES)
 	agent_must(&client, WW_OK, STATE_LOST);
 	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
 	agent_must(&client, WW_ERR_PEER_LOST, "ready");
-	agent_end(&client);
 }
 
 /* It waits for what the server has not taken, for room, or until the service is ready. */
@@ -77,8 +74,8 @@ CASE(service_alone_waits_end, NEEDS_VALUES)
 
 CASE(service_alone_end_is_seen, NEEDS_VALUES)
 {
-	struct child observer;
 	struct child server;
+	ENDED_BY(agent_end) struct child observer;
 
 	service_start_all(&server, NULL, 0, "");
 	service_start(&observer, NULL);
@@ -86,14 +83,13 @@ CASE(service_alone_end_is_seen, NEEDS_VALUES)
 	scene_kill();
 	child_kill(&server);
 	agent_must(&observer, WW_OK, STATE_LOST);
-	agent_end(&observer);
 }
 
 /* Of a killed client the call that runs sees its end, and what is queued behind it never runs. */
 CASE(service_alone_client_is_missed, NEEDS_VALUES)
 {
 	struct child clients[2];
-	struct child server;
+	ENDED_BY(agent_end) struct child server;
 
 	service_start_all(&server, clients, 2, "");
 	agent_must(&server, WW_OK, "clients 2"); /* it meets them by the broker */
@@ -105,5 +101,4 @@ CASE(service_alone_client_is_missed, NEEDS_VALUES)
 	agent_must(&clients[1], WW_OK, "many 10");
 	agent_must(&server, WW_OK, "clients 1");
 	agent_end(&clients[1]);
-	agent_end(&server);
 }

@@ -158,7 +158,7 @@ static void wrong_token(struct ww_layout_service_request *request, uint64_t *ord
 
 CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
 {
-	struct forging forging;
+	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
 	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
@@ -173,20 +173,18 @@ CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
 	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, token_elsewhere));
 	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_token));
 	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
-	forging_end(&forging);
 }
 
 /* It fails alone when it is run together with a call of the victim. */
 CASE(service_forged_call_harms_no_other_of_its_batch, NEEDS_VALUES)
 {
-	struct forging forging;
+	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
 	MUST_OK(ww_client_find(forging.client, "pair", NULL, 0, NULL, &forging.nop));
 	agent_tell(&forging.victim, "call pair");
 	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_arguments));
 	agent_answers(&forging.victim, WW_OK);
-	forging_end(&forging);
 }
 
 static void wrong_slot(struct ww_layout_service_request *request, uint64_t *order)
@@ -226,7 +224,7 @@ CASE(service_forged_rings_are_refused, NEEDS_VALUES)
 
 CASE(service_flood_is_refused, NEEDS_VALUES)
 {
-	struct forging forging;
+	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
 	__atomic_store_n(&forging.client->requests.header->published,
@@ -235,11 +233,10 @@ CASE(service_flood_is_refused, NEEDS_VALUES)
 		&forging.client->replies);
 	while (!ww_client_is_over(forging.client))
 		sched_yield();
-	forging_end(&forging);
 }
 
 /* Who may not write the service's object has not got its key. Of what it shows nothing is kept. */
-CASE(service_wrong_key_is_refused, NEEDS_VALUES)
+SCENE_CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 {
 	struct census before;
 	struct census after;
@@ -247,7 +244,6 @@ CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 	ww_client *client;
 	uint32_t nop;
 
-	scene_begin();
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	service_offer_all(service, scene.device);
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
@@ -263,20 +259,18 @@ CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 	ww_client_unref(client);
 	ww_service_unref(service);
 	scene_has_objects(0);
-	scene_end();
 }
 
 #define REFUSED_CLIENTS 4
 
 /* However many clients one user has, the server's descriptors are for those of others. */
-CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
+SCENE_CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 {
 	const struct ww_service_params params = {.struct_size = sizeof(params), .clients_max = 1};
 	struct child clients[1 + REFUSED_CLIENTS];
 	struct census before;
 	ww_service *service;
 
-	scene_begin();
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", &params, NULL, &service));
 	service_offer_all(service, scene.device);
 	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
@@ -294,20 +288,18 @@ CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 		agent_end(&clients[i]);
 	ww_service_unref(service);
 	scene_has_objects(0);
-	scene_end();
 }
 
 #define COUNTED_CLIENTS 8
 
 /* They are of this process, so the server has their signal pages anyway. */
-CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
+SCENE_CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
 {
 	ww_client *clients[COUNTED_CLIENTS];
 	struct census before;
 	struct census after;
 	ww_service *service;
 
-	scene_begin();
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	service_offer_all(service, scene.device);
 	for (int i = 0; i < COUNTED_CLIENTS; i++)
@@ -320,7 +312,6 @@ CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
 		ww_client_unref(clients[i]);
 	ww_service_unref(service);
 	scene_has_objects(0);
-	scene_end();
 }
 
 /* --- fields that change while the server reads them --- */
@@ -353,8 +344,8 @@ static void *scribble(void *argument)
 CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
 {
 	struct scribbling scribbling = {.is_over = false};
-	struct forging forging;
 	pthread_t thread;
+	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
 	scribbling.requests = &forging.client->requests;
@@ -368,22 +359,19 @@ CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
 	scribbling.is_over = true;
 	MUST(!pthread_join(thread, NULL));
 	agent_answers(&forging.victim, WW_OK);
-	forging_end(&forging);
 }
 
 /* All that may call write the bell: what one of them makes of its header keeps no other away. */
 CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
 {
-	struct forging forging;
-	ww_client *other;
+	ENDED_BY(forging_end) struct forging forging;
+	OWN(client) ww_client *other;
 
 	forging_begin(&forging);
 	memset(forging.client->bell.mapping->host_pointer, 0xff,
 		sizeof(*forging.client->bell.header));
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
 	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
-	ww_client_unref(other);
-	forging_end(&forging);
 }
 
 /* --- what a client that is refused leaves behind --- */
@@ -416,10 +404,10 @@ static ww_ticket *call_alloc(struct forging *forging)
 /* The server reads the requests of a refused client no more: it does not have them. */
 CASE(service_frees_memory_of_a_refused_client, NEEDS_VALUES)
 {
-	struct forging forging;
 	struct ww_value memory;
 	ww_ticket *tickets[2];
-	ww_client *other;
+	ENDED_BY(forging_end) struct forging forging;
+	OWN(client) ww_client *other;
 	uint32_t free_function;
 	ww_status status;
 
@@ -436,8 +424,6 @@ CASE(service_frees_memory_of_a_refused_client, NEEDS_VALUES)
 	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(tickets[i]);
-	ww_client_unref(other);
-	forging_end(&forging);
 }
 
 /* A call in each lane, each after a timeline with a page of its own. */
@@ -460,8 +446,8 @@ static void wait_in_lanes(struct forging *forging, ww_timeline **timelines, uint
 CASE(service_refused_client_leaves_no_descriptors, NEEDS_VALUES)
 {
 	ww_timeline *timelines[LANES_THAT_WAIT];
-	struct forging forging;
 	int before;
+	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
 	before = process_descriptors(forging.server.pid);
@@ -473,7 +459,6 @@ CASE(service_refused_client_leaves_no_descriptors, NEEDS_VALUES)
 		sched_yield();
 	for (uint32_t i = 0; i < LANES_THAT_WAIT; i++)
 		ww_timeline_unref(timelines[i]);
-	forging_end(&forging);
 }
 
 /* --- objects inside the service's that are no clients --- */
@@ -515,7 +500,7 @@ CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
 }
 
 /* After a look that found no client the next one waits, so that calls go on meanwhile. */
-CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
+SCENE_CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 {
 	struct ww_wire_granted granted;
 	struct ww_wire_put put;
@@ -523,7 +508,6 @@ CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 	ww_client *client;
 	struct raw raw;
 
-	scene_begin();
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	service_offer_all(service, scene.device);
 	raw_open(&raw, scene.daemon.address);
@@ -541,5 +525,4 @@ CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 	ww_client_unref(client);
 	ww_service_unref(service);
 	scene_has_objects(0);
-	scene_end();
 }

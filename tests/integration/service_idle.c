@@ -54,20 +54,19 @@ static void call(const struct idling *idling)
 
 CASE(service_idle_client_is_found, NEEDS_VALUES)
 {
-	struct idling idling;
+	ENDED_BY(idling_end) struct idling idling;
 
 	idling_begin(&idling);
 	for (int i = 0; i < ROUNDS; i++) {
 		call(&idling);
 		become_idle(idling.client);
 	}
-	idling_end(&idling);
 }
 
 /* The server runs calls of another one meanwhile: the idle one's is found all the same. */
 CASE(service_idle_client_is_found_beside_others, NEEDS_VALUES)
 {
-	struct idling idling;
+	ENDED_BY(idling_end) struct idling idling;
 
 	idling_begin(&idling);
 	call(&idling);
@@ -77,7 +76,6 @@ CASE(service_idle_client_is_found_beside_others, NEEDS_VALUES)
 		call(&idling);
 	}
 	agent_answers(&idling.other, WW_OK);
-	idling_end(&idling);
 }
 
 CASE(service_idle_client_learns_of_the_end, NEEDS_VALUES)
@@ -117,8 +115,8 @@ static void *scribble(void *unused)
 
 static void call_beside_scribbler(uint64_t bits)
 {
-	struct idling idling;
 	pthread_t thread;
+	ENDED_BY(idling_end) struct idling idling;
 
 	idling_begin(&idling);
 	call(&idling);
@@ -132,7 +130,6 @@ static void call_beside_scribbler(uint64_t bits)
 	agent_must(&idling.other, WW_OK, "many 200");
 	scribbling.is_over = true;
 	MUST(!pthread_join(thread, NULL));
-	idling_end(&idling);
 }
 
 CASE(service_bits_cleared_by_others_only_delay, NEEDS_VALUES)

@@ -86,8 +86,8 @@ static void must_be_free(struct waiting *waiting, uint8_t byte)
 
 CASE(service_of_another_user_leaves_streams_free, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct waiting waiting;
 	ww_ticket *tickets[2];
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	server_stop(&waiting);
@@ -118,15 +118,14 @@ CASE(service_of_another_user_leaves_streams_free, NEEDS_VALUES | NEEDS_ROOT)
 	must_be_free(&waiting, 14);
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(tickets[i]);
-	waiting_end(&waiting);
 }
 
 /* The client has asked for it. */
 CASE(service_of_another_user_may_hold_a_stream, NEEDS_VALUES | NEEDS_ROOT)
 {
 	const uint64_t flags = WW_WAIT_OTHER_USER | WW_WAIT_UNSUBMITTED;
-	struct waiting waiting;
-	ww_ticket *ticket;
+	ENDED_BY(waiting_end) struct waiting waiting;
+	OWN(ticket) ww_ticket *ticket;
 
 	waiting_begin(&waiting);
 	server_stop(&waiting);
@@ -135,15 +134,13 @@ CASE(service_of_another_user_may_hold_a_stream, NEEDS_VALUES | NEEDS_ROOT)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiting.stream));
 	MUST_CALL(kill(waiting.server.pid, SIGCONT));
 	must_be_free(&waiting, 15);
-	ww_ticket_unref(ticket);
-	waiting_end(&waiting);
 }
 
 /* A wait of the CPU learns of the server's end, too. */
 CASE(service_of_another_user_that_ends_is_noticed, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct waiting waiting;
 	ww_ticket *ticket;
+	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
 	server_stop(&waiting);
@@ -154,15 +151,14 @@ CASE(service_of_another_user_that_ends_is_noticed, NEEDS_VALUES | NEEDS_ROOT)
 	must_be_free(&waiting, 16);
 	ww_ticket_unref(ticket);
 	service_start(&waiting.server, NULL);
-	waiting_end(&waiting);
 }
 
 /* On the GPU's queue of that stream others may be stuck behind it. */
 CASE(service_of_another_user_and_descriptors, NEEDS_VALUES | NEEDS_ROOT)
 {
-	ww_device *host = NULL;
-	struct waiting waiting;
-	ww_stream *stream;
+	ENDED_BY(waiting_end) struct waiting waiting;
+	OWN(device) ww_device *host = NULL;
+	OWN(stream) ww_stream *stream;
 	int fd = -1;
 
 	waiting_begin(&waiting);
@@ -174,7 +170,4 @@ CASE(service_of_another_user_and_descriptors, NEEDS_VALUES | NEEDS_ROOT)
 	MUST_OK(ww_timeline_eventfd(waiting.timeline, stream, 1, &fd));
 	MUST_CALL(close(fd));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
-	ww_device_unref(host);
-	waiting_end(&waiting);
 }

@@ -115,10 +115,9 @@ static ww_status import(const struct ww_token *token)
 static ww_status obey_import(void)
 {
 	struct ww_token token;
-	int fd = agent_open_token(O_RDONLY);
+	OWN(fd) int fd = agent_open_token(O_RDONLY);
 
 	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	close(fd);
 	return import(&token);
 }
 
@@ -269,6 +268,7 @@ static ww_status obey_relay(void)
 	uint64_t rounds = agent_value(3);
 	bool is_first = !strcmp(agent_word(4), "first");
 	uint32_t *words = ww_memory_pointer(sync_agent.memory);
+	OWN(memory)
 	ww_memory *rows = memory_make(agent_device(), WW_MEMORY_HOST, rounds * RELAY_WORDS * 4);
 	const uint32_t *seen = ww_memory_host_pointer(rows);
 
@@ -277,7 +277,6 @@ static ww_status obey_relay(void)
 	MUST_OK(ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL));
 	for (uint64_t i = is_first ? RELAY_WORDS : 0; i < rounds * RELAY_WORDS; i++)
 		MUST_EQUAL(2 * (i / RELAY_WORDS) + (is_first ? 0 : 1), seen[i]);
-	ww_memory_unref(rows);
 	return WW_OK;
 }
 

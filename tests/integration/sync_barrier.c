@@ -148,7 +148,7 @@ CASE(barrier_thousand_rounds, 0)
 	end_members(members, MEMBERS);
 }
 
-CASE(barrier_by_token, 0)
+SCENE_CASE(barrier_by_token, 0)
 {
 	/*
 	 * The last to join ends the escrow; from then on it is there for as long as it has members.
@@ -159,7 +159,6 @@ CASE(barrier_by_token, 0)
 	struct child members[MEMBERS];
 	struct ww_token token;
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, NULL, &params, NULL, &token));
 	for (int i = 0; i < MEMBERS; i++)
 		sync_start(&members[i], NULL);
@@ -173,7 +172,6 @@ CASE(barrier_by_token, 0)
 		agent_must(&members[i], WW_OK, "member_is %d 100 nobody", MEMBERS - 1 - i);
 	for (int i = 0; i < MEMBERS; i++)
 		agent_end(&members[i]);
-	scene_end();
 }
 
 CASE(barrier_times_out, 0)

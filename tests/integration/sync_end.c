@@ -330,12 +330,11 @@ static void refuse_barrier_calls(void)
 	MUST(ww_barrier_ref(ours.barrier) == ours.barrier);
 }
 
-CASE(fork_refuses_timelines, NEEDS_VALUES)
+SCENE_CASE(fork_refuses_timelines, NEEDS_VALUES)
 {
 	int status = -1;
 	pid_t pid;
 
-	scene_begin();
 	ours.device = scene.device;
 	ours.stream = stream_make(scene.device);
 	ours.timeline = timeline_make(0, 1);
@@ -361,5 +360,4 @@ CASE(fork_refuses_timelines, NEEDS_VALUES)
 	ww_barrier_unref(ours.barrier);
 	ww_timeline_unref(ours.timeline);
 	ww_stream_unref(ours.stream);
-	scene_end();
 }

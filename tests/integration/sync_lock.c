@@ -166,20 +166,16 @@ static void play(int rounds, int seed, const char *first, const char *second)
 	scene_has_objects(0);
 }
 
-CASE(lock_never_in_any_order, NEEDS_VALUES)
+SCENE_CASE(lock_never_in_any_order, NEEDS_VALUES)
 {
-	scene_begin();
 	for (int seed = 1; seed <= 3; seed++)
 		play(20, seed, "first", "second");
-	scene_end();
 }
 
-CASE(lock_never_at_random, NEEDS_VALUES)
+SCENE_CASE(lock_never_at_random, NEEDS_VALUES)
 {
-	scene_begin();
 	for (int seed = 1; seed <= 3; seed++)
 		play(2000, seed, "anyhow", "anyhow");
-	scene_end();
 }
 
 /*
@@ -188,11 +184,11 @@ CASE(lock_never_at_random, NEEDS_VALUES)
  */
 CASE(lock_by_raw_order, NEEDS_VALUES | NEEDS_CUDA)
 {
-	ww_timeline *held = timeline_make(0, 0);
-	ww_timeline *timeline = timeline_make(0, 0);
-	ww_device *device = subject_open();
+	OWN(timeline) ww_timeline *held = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[STREAMS];
-	ww_stream *last;
+	OWN(stream) ww_stream *last;
 
 	for (int i = 0; i < STREAMS; i++)
 		streams[i] = stream_make(device);
@@ -208,18 +204,13 @@ CASE(lock_by_raw_order, NEEDS_VALUES | NEEDS_CUDA)
 		ww_stream_unref(streams[i]);
 	}
 	MUST_OK(ww_stream_synchronize(last, WW_FOREVER, NULL));
-	ww_stream_unref(last);
-	ww_timeline_unref(timeline);
-	ww_timeline_unref(held);
-	ww_device_unref(device);
 }
 
 /* Each wants to see the other's value before it gives its own. */
-CASE(lock_by_program_is_timed_out, NEEDS_VALUES)
+SCENE_CASE(lock_by_program_is_timed_out, NEEDS_VALUES)
 {
 	struct child agents[2];
 
-	scene_begin();
 	sync_start_pair(agents);
 	for (int i = 0; i < 2; i++)
 		agent_tell(&agents[i], "stream_wait 1 1 wait_ms=50");
@@ -235,5 +226,4 @@ CASE(lock_by_program_is_timed_out, NEEDS_VALUES)
 	}
 	for (int i = 0; i < 2; i++)
 		agent_end(&agents[i]);
-	scene_end();
 }

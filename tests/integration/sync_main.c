@@ -14,8 +14,8 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
 	uint64_t capabilities = device_info(device).capabilities;
 	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
 
@@ -26,8 +26,6 @@ static void look_at_subject(void)
 	has |= other ? NEEDS_OTHER_GPU : 0;
 	is_under_mps = device_info(device).mps == WW_MPS_ON;
 	suite.leaks = subject_is_countable();
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

@@ -74,15 +74,14 @@ CASE(pass_by_file, 0)
 	unlink(path);
 }
 
-CASE(pass_by_environment, 0)
+SCENE_CASE(pass_by_environment, 0)
 {
 	char variable[16 + WW_TOKEN_TEXT_BYTES] = "TIMELINE=";
 	const char *const environment[] = {variable, NULL};
-	ww_timeline *timeline = timeline_make(0, 3);
+	ENDED_BY(agent_end) struct child waiter;
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 3);
 	struct ww_token token;
-	struct child waiter;
 
-	scene_begin();
 	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	sync_start(&waiter, &(struct child_options){.environment = environment});
@@ -91,9 +90,6 @@ CASE(pass_by_environment, 0)
 	agent_tell(&waiter, "wait 0 4 wait_ms=forever");
 	MUST_OK(ww_timeline_signal(timeline, 4));
 	agent_answers(&waiter, WW_OK);
-	ww_timeline_unref(timeline);
-	agent_end(&waiter);
-	scene_end();
 }
 
 CASE(pass_by_name, 0)
@@ -144,7 +140,7 @@ CASE(pass_on_by_waiter, 0)
 }
 
 /* More than a page of them, each under a name. */
-CASE(pass_many, 0)
+SCENE_CASE(pass_many, 0)
 {
 	enum {
 		COUNT = 130
@@ -153,7 +149,6 @@ CASE(pass_many, 0)
 	struct child waiter;
 	char name[16];
 
-	scene_begin();
 	for (int i = 0; i < COUNT; i++) {
 		timelines[i] = timeline_make(0, (uint64_t)i);
 		snprintf(name, sizeof(name), "many/%d", i);
@@ -168,7 +163,6 @@ CASE(pass_many, 0)
 	agent_end(&waiter);
 	for (int i = 0; i < COUNT; i++)
 		ww_timeline_unref(timelines[i]);
-	scene_end();
 }
 
 CASE(pass_wait_for_name, 0)

@@ -35,9 +35,8 @@ static void try_mode(const char *owner, const char *mode, const char *other, ww_
 	scene_has_objects(0);
 }
 
-CASE(user_mode, NEEDS_ROOT)
+SCENE_CASE(user_mode, NEEDS_ROOT)
 {
-	scene_begin();
 	try_mode("61001 61100", "0640", "61002 61100", YES);
 	try_mode("61001 61100", "0640", "61002 61002 61100", YES);
 	try_mode("61001 61100", "0640", "61002 61002", NO);
@@ -46,16 +45,14 @@ CASE(user_mode, NEEDS_ROOT)
 	try_mode("61001 61100", "0600", "0 0", YES);
 	try_mode("61001 61100", "0644", "61002 61002", YES);
 	try_mode("61001 61100", "0", "61002 61100", NO); /* which is 0600 */
-	scene_end();
 }
 
 /* A token opens what the mode closes, and only that timeline's page. */
-CASE(user_token, NEEDS_ROOT)
+SCENE_CASE(user_token, NEEDS_ROOT)
 {
-	struct child alice;
-	struct child bob;
+	ENDED_BY(agent_end) struct child alice;
+	ENDED_BY(agent_end) struct child bob;
 
-	scene_begin();
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
 	agent_must(&alice, WW_OK, "create 0");
@@ -67,18 +64,14 @@ CASE(user_token, NEEDS_ROOT)
 	agent_must(&alice, WW_OK, "signal 0 4");
 	agent_must(&bob, WW_OK, "wait 0 4 wait_ms=forever");
 	agent_must(&bob, WW_ERR_ACCESS, "get 1 x");
-	agent_end(&bob);
-	agent_end(&alice);
-	scene_end();
 }
 
-CASE(user_is_told_of_the_dead, NEEDS_ROOT)
+SCENE_CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 {
 	char pid[16];
 	struct child alice;
-	struct child bob;
+	ENDED_BY(agent_end) struct child bob;
 
-	scene_begin();
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
 	agent_must(&alice, WW_OK, "create 0");
@@ -90,11 +83,9 @@ CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 	agent_answers_with(&bob, WW_ERR_PEER_LOST, pid);
 	agent_must(&bob, WW_ERR_PEER_LOST, "query 0 1");
 	agent_must(&bob, WW_OK, "query 0 0");
-	agent_end(&bob);
-	scene_end();
 }
 
-CASE(user_barrier, NEEDS_ROOT)
+SCENE_CASE(user_barrier, NEEDS_ROOT)
 {
 	static const char *const who[] = {"61001 61001", "61002 61002", "0 0"};
 	const struct ww_barrier_params params = {.struct_size = sizeof(params),
@@ -102,7 +93,6 @@ CASE(user_barrier, NEEDS_ROOT)
 		.mode = 0644};
 	struct child members[3];
 
-	scene_begin();
 	MUST_OK(ww_barrier_create(scene.broker, "x", &params, NULL, NULL));
 	MUST_OK(ww_barrier_create(scene.broker, "y",
 		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
@@ -124,7 +114,6 @@ CASE(user_barrier, NEEDS_ROOT)
 	agent_end(&members[0]);
 	agent_end(&members[2]);
 	MUST_OK(ww_broker_remove(scene.broker, "y"));
-	scene_end();
 }
 
 /* --- containers --- */

@@ -258,7 +258,7 @@ CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t lost)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *keeper;
 
 	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_KEEPER), 0,
 		NULL, &keeper));
@@ -266,7 +266,6 @@ static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t l
 	MUST_EQUAL(published, info.published_total);
 	MUST_EQUAL(acknowledged, info.acknowledged_total);
 	MUST_EQUAL(lost, info.lost_total);
-	ww_work_queue_unref(keeper);
 }
 
 /* A consumer's stream waits for a frame that never is complete: it is told, and goes on. */
@@ -343,7 +342,7 @@ CASE(work_queue_keeper_counts_without_broker, NEEDS_VALUES)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
 	ww_work_queue *producers[2];
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *keeper;
 
 	scene_begin();
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
@@ -365,7 +364,6 @@ CASE(work_queue_keeper_counts_without_broker, NEEDS_VALUES)
 	MUST_EQUAL(2, info.published_total);
 	for (int i = 0; i < 2; i++)
 		ww_work_queue_unref(producers[i]);
-	ww_work_queue_unref(keeper);
 }
 
 /* --- rights --- */

@@ -11,13 +11,12 @@ static struct check_suite suite;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
 
 	has |= (device_info(device).capabilities & values) == values ? NEEDS_VALUES : 0;
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

@@ -364,7 +364,7 @@ static ww_status obey_stat(void)
 
 static ww_status obey_list(void)
 {
-	ww_snapshot *snapshot = NULL;
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
 	ww_status status = need_broker();
 
 	if (status == WW_OK)
@@ -372,21 +372,19 @@ static ww_status obey_list(void)
 			WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
 				WW_SNAPSHOT_HOLDS,
 			&snapshot);
-	ww_snapshot_free(snapshot);
 	return status;
 }
 
 static ww_status obey_watch(void)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	ww_watch *watch = NULL;
+	OWN(watch) ww_watch *watch = NULL;
 	ww_status status = need_broker();
 
 	if (status == WW_OK)
 		status = ww_watch_create(broker, NULL, WW_WATCH_EXISTING, &watch);
 	if (status == WW_OK)
 		status = ww_watch_next(watch, WW_FOREVER, NULL, &event);
-	ww_watch_free(watch);
 	return status;
 }
 

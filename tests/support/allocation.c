@@ -194,7 +194,7 @@ void allocation_free(struct allocation *allocation)
 
 void address_write(ww_CUdeviceptr address, uint64_t bytes, uint32_t seed)
 {
-	uint8_t *pattern = malloc(bytes);
+	OWN(heap) uint8_t *pattern = malloc(bytes);
 
 	MUST(pattern);
 	pattern_make(pattern, bytes, seed);
@@ -202,21 +202,18 @@ void address_write(ww_CUdeviceptr address, uint64_t bytes, uint32_t seed)
 	MUST_CUDA(driver()->cuMemcpyHtoD(address, pattern, bytes));
 	/* For few bytes it returns before the GPU has them, and another process may read next. */
 	MUST_CUDA(driver()->cuStreamSynchronize(NULL));
-	free(pattern);
 }
 
 void address_verify(ww_CUdeviceptr address, uint64_t bytes, uint32_t seed)
 {
-	uint8_t *expected = malloc(bytes);
-	uint8_t *got = malloc(bytes);
+	OWN(heap) uint8_t *expected = malloc(bytes);
+	OWN(heap) uint8_t *got = malloc(bytes);
 
 	MUST(expected && got);
 	pattern_make(expected, bytes, seed);
 	allocation_enter();
 	MUST_CUDA(driver()->cuMemcpyDtoH(got, address, bytes));
 	MUST_MATCH(expected, got, bytes);
-	free(expected);
-	free(got);
 }
 
 void allocation_write(const struct allocation *allocation, uint32_t seed)

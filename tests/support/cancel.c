@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/own.h"
 
 #define ROUNDS      3
 #define ROUNDS_MOST 100
@@ -86,7 +87,7 @@ void cancel_must_end(cancel_call call, void *context)
 {
 	const uint64_t promised_ns = PROMISED_NS * check_slowness();
 	uint64_t least_ns = UINT64_MAX;
-	ww_cancel *cancel;
+	OWN(cancel) ww_cancel *cancel;
 
 	MUST_OK(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
@@ -98,5 +99,4 @@ void cancel_must_end(cancel_call call, void *context)
 			least_ns = took_ns;
 	}
 	MUST(least_ns <= promised_ns);
-	ww_cancel_unref(cancel);
 }

@@ -20,6 +20,7 @@
 #include "client/broker_client.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/own.h"
 
 /* --- a connection --- */
 
@@ -458,14 +459,13 @@ int raw_memory_writable(uint64_t bytes)
 
 int raw_memory(uint64_t bytes)
 {
-	int writable = raw_memory_writable(bytes);
+	OWN(fd) int writable = raw_memory_writable(bytes);
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", writable);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	MUST_CALL(fd);
-	close(writable);
 	return fd;
 }
 

@@ -64,7 +64,7 @@ uint32_t gpu_count(void)
 ww_device *subject_open_other(void)
 {
 	const char *chosen = getenv("WW_TEST_OTHER");
-	ww_device *subject = subject_open();
+	OWN(device) ww_device *subject = subject_open();
 	ww_device *other = NULL;
 	uint32_t count = gpu_count();
 
@@ -78,7 +78,6 @@ ww_device *subject_open_other(void)
 		if (other == subject)
 			other = ww_device_unref(other);
 	}
-	ww_device_unref(subject);
 	return other;
 }
 
@@ -159,23 +158,21 @@ ww_memory *memory_reimport(ww_memory *memory, ww_device *device, uint32_t access
 {
 	struct ww_memory_description description;
 	ww_memory *imported;
-	int fd;
+	OWN(fd) int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, access, &fd, &description));
 	MUST_OK(ww_memory_import_fd(device, fd, &description,
 		WW_PARAMS(struct ww_import_params, .access = access), &imported));
-	close(fd);
 	return imported;
 }
 
 bool kernel_compares_descriptors(void)
 {
-	int fd = dup(STDERR_FILENO);
+	OWN(fd) int fd = dup(STDERR_FILENO);
 	pid_t self = getpid();
 	bool tells = fcntl(fd, F_DUPFD_QUERY, STDERR_FILENO) == 1 ||
 		syscall(SYS_kcmp, self, self, KCMP_FILE, fd, STDERR_FILENO) == 0;
 
-	close(fd);
 	return tells;
 }
 
@@ -211,38 +208,33 @@ void pattern_make(uint8_t *out, uint64_t bytes, uint32_t seed)
 void pattern_write(ww_memory *memory, uint32_t seed)
 {
 	uint64_t bytes = memory_info(memory).bytes;
-	uint8_t *buffer = malloc(bytes);
+	OWN(heap) uint8_t *buffer = malloc(bytes);
 
 	MUST(buffer);
 	pattern_make(buffer, bytes, seed);
 	memory_put(memory, 0, buffer, bytes);
-	free(buffer);
 }
 
 void pattern_verify(ww_memory *memory, uint32_t seed)
 {
 	uint64_t bytes = memory_info(memory).bytes;
-	uint8_t *expected = malloc(bytes);
-	uint8_t *got = malloc(bytes);
+	OWN(heap) uint8_t *expected = malloc(bytes);
+	OWN(heap) uint8_t *got = malloc(bytes);
 
 	MUST(expected && got);
 	pattern_make(expected, bytes, seed);
 	memory_get(memory, 0, got, bytes);
 	MUST_MATCH(expected, got, bytes);
-	free(expected);
-	free(got);
 }
 
 void memory_must_be(ww_memory *memory, uint8_t value)
 {
 	uint64_t bytes = memory_info(memory).bytes;
-	uint8_t *expected = malloc(bytes);
-	uint8_t *got = malloc(bytes);
+	OWN(heap) uint8_t *expected = malloc(bytes);
+	OWN(heap) uint8_t *got = malloc(bytes);
 
 	MUST(expected && got);
 	memset(expected, value, bytes);
 	memory_get(memory, 0, got, bytes);
 	MUST_MATCH(expected, got, bytes);
-	free(expected);
-	free(got);
 }

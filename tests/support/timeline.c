@@ -69,7 +69,7 @@ void stream_hold(ww_stream *stream, ww_timeline *until, uint64_t value)
 
 void stream_must_be_lost(ww_stream *stream, const char *word)
 {
-	ww_timeline *other = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *other = timeline_make(0, 0);
 	uint32_t from = 1;
 	uint32_t to = 2;
 	static sem_t ran;
@@ -89,7 +89,6 @@ void stream_must_be_lost(ww_stream *stream, const char *word)
 	MUST_EQUAL(2, to);
 	MUST(sem_trywait(&ran) == -1);
 	timeline_must_be(other, WW_TIMELINE_LIVE, 0, 0);
-	ww_timeline_unref(other);
 }
 
 int timeline_eventfd_make(ww_timeline *timeline, uint64_t value, ww_stream *stream)
