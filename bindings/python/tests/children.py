@@ -1,11 +1,14 @@
 """Processes that a test starts: without fork(), and with a time limit for whatever it waits for."""
 import multiprocessing
 import os
+import subprocess
+import sys
+import textwrap
 import traceback
 
 import warpway
 
-LIMIT_S = 20 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
+LIMIT_S = 60 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 context = multiprocessing.get_context("spawn")
 
@@ -82,3 +85,11 @@ def hold_timeline(talk):
     timeline = warpway.Timeline()
     talk.send(timeline)
     talk.recv()
+
+
+def run_python(program, *arguments, **environment):
+    """What a program prints, run by a Python of its own. AssertionError: it failed, complained, or did not end."""
+    ended = subprocess.run([sys.executable, "-B", "-X", "faulthandler", "-c", textwrap.dedent(program), *arguments],
+                           env={**os.environ, **environment}, capture_output=True, text=True, timeout=2 * LIMIT_S, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout

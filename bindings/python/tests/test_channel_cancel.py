@@ -10,7 +10,7 @@ import pytest
 import warpway
 from children import LIMIT_S
 from test_channel import Pair
-from waits import Gate, in_thread
+from waits import Gate, in_thread, until_asleep
 
 
 async def cancel_when(is_done, *tasks):
@@ -122,6 +122,6 @@ def test_put_back_frame_wakes_a_thread(device, finds):
             waited = in_thread(warpway.wait_any, [pair.consumer], timeout=LIMIT_S)
         else:
             waited = in_thread(pair.consumer.receive, timeout=LIMIT_S)
-        time.sleep(0.1)  # so that it waits already, mostly
+        until_asleep(waited.thread)
         pair.consumer._put_back(frame)
         assert waited() is (pair.consumer if finds else frame)

@@ -1,7 +1,11 @@
 """Calls that wait, and what keeps them waiting."""
 import os
+import select
 import signal
 import threading
+import time
+
+import pytest
 
 import warpway
 from children import LIMIT_S
@@ -33,7 +37,7 @@ def in_thread(function, *arguments, **keywords):
     def call():
         try:
             outcome.append((function(*arguments, **keywords), None))
-        except Exception as error:  # pylint: disable=broad-exception-caught
+        except BaseException as error:  # pylint: disable=broad-exception-caught
             outcome.append((None, error))
 
     thread = threading.Thread(target=call, daemon=True)
@@ -47,9 +51,48 @@ def in_thread(function, *arguments, **keywords):
             raise error
         return value
 
+    result.thread = thread
     return result
+
+
+def until_asleep(thread):
+    """Until a thread waits in a system call, as far as the kernel tells."""
+    seen = 0
+    while seen < 10 and thread.is_alive():
+        with open(f"/proc/self/task/{thread.native_id}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        seen = seen + 1 if state == "S" else 0
+
+
+def when_main_thread_sleeps(function, *arguments):
+    """Calls the function in another thread while this one waits."""
+    def call():
+        until_asleep(threading.main_thread())
+        function(*arguments)
+
+    return in_thread(call)
 
 
 def interrupt_main_thread():
     """As Ctrl-C does."""
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupted(function, *arguments, **keywords):
+    """Ctrl-C ends a call that waits in the main thread."""
+    with pytest.raises(KeyboardInterrupt):
+        sent = when_main_thread_sleeps(interrupt_main_thread)
+        function(*arguments, **keywords)
+    sent()
+
+
+def is_readable(what, limit_s=0.0):
+    return bool(select.select([what], [], [], limit_s)[0])
+
+
+def until(reached, what=lambda: ""):
+    """Until a condition holds that another process brings about."""
+    end = time.monotonic() + LIMIT_S
+    while not reached():
+        assert time.monotonic() < end, what()
+        time.sleep(0.001)
