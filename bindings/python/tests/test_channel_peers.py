@@ -99,28 +99,29 @@ def test_killed_producer(device, spawn, request):
             consumer.receive()
 
 
-def test_stream_whose_peer_was_killed(device, spawn):
+@pytest.mark.parametrize("kind", [warpway.Channel, warpway.WorkQueue])
+def test_stream_whose_peer_was_killed(device, spawn, kind):
     """A call that names the lost stream says so, and takes no slot and no frame."""
     child = spawn(hold_timeline)
     timeline = child.receive()
-    with warpway.Stream(device) as stream, make(device, slots=2) as channel, channel.token().open() as consumer:
-        publish(channel, 1)
+    with warpway.Stream(device) as stream, kind(None, COUNT, "uint32", device=device, metadata_bytes=8, slots=2) as producer:
+        consumer = producer.token().open()
+        publish(producer, 1)
         timeline.wait(1, stream=stream, unsubmitted=True)
         child.kill()
         with pytest.raises(warpway.PeerLost):
             stream.synchronize()
-        for _ in range(3):
+        for call in (producer.acquire, consumer.receive) * 2:
             with pytest.raises(warpway.PeerLost, match=str(child.pid)):
-                channel.acquire(stream)
-            with pytest.raises(warpway.PeerLost, match=str(child.pid)):
-                consumer.receive(stream)
+                call(stream)
         assert consumer.held == 0 and consumer.received == 0
         stream.recover()
         with consumer.receive(stream, timeout=LIMIT_S) as frame:
             stream.synchronize()
             check(frame)
-        for frame in [channel.acquire(stream, timeout=LIMIT_S) for _ in range(2)]:
+        for frame in [producer.acquire(stream, timeout=LIMIT_S) for _ in range(2)]:
             frame.discard()
+        consumer.close()
 
 
 def test_consumers_that_come_and_go(device, spawn):

@@ -11,7 +11,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import in_thread
+from waits import in_thread, is_readable
 
 
 @pytest.fixture
@@ -21,10 +21,6 @@ def service(device):
         made.offer("double", "i32 a -> i32 b, u64 thread", lambda a: (2 * a, threading.get_ident()))
         made.start()
         yield made
-
-
-def is_readable(what, seconds=0.0):
-    return bool(select.select([what], [], [], seconds)[0])
 
 
 def call(token, count):
@@ -50,17 +46,6 @@ def test_serve_in_poll(service):
         assert poll.poll(1000 * LIMIT_S) == [(service.fileno(), select.POLLIN)]
         assert service.serve(0) is False
     assert numbers() == [2 * number for number in range(20)]
-
-
-def test_several_services_in_select(device, service):
-    with warpway.Service(device=device) as other:
-        other.offer("double", "i32 a -> i32 b, u64 thread", lambda a: (3 * a, 0))
-        other.start()
-        numbers = [in_thread(call, each.token(), 10) for each in (service, other)]
-        while service.info().calls + other.info().calls < 20:
-            readable, _, _ = select.select([service, other], [], [], LIMIT_S)
-            assert readable and not any(each.serve(0) for each in readable)
-        assert [each() for each in numbers] == [list(range(0, 20, 2)), list(range(0, 30, 3))]
 
 
 def test_serve_in_asyncio(service):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work queues inside one process; test_work_queue_peers.py has those between processes."""
+"""Work queues: frames and their ends, loops, waits. What becomes of work if a process ends: tests/integration."""
 import asyncio
 import gc
+import os
 import pickle
 import threading
 
@@ -10,7 +11,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import Gate, in_thread, interrupt_main_thread
+from waits import Gate, in_thread, interrupted, is_readable
 
 SHAPE = (3, 4)
 
@@ -75,14 +76,6 @@ def test_frame_arrives_as_it_was_written(device):
         assert (members.producer.available, members.producer.claimed, members.producer.published) == (0, 0, 1)
 
 
-def test_each_frame_is_for_one_consumer(members):
-    with members.join() as other:
-        for value in range(6):
-            members.send(value)
-        found = [take(queue) for queue in (members.consumer, other) * 3]
-        assert sorted(found) == list(range(6))
-
-
 def test_smaller_frames_and_bytes(members, device):
     with members.producer.acquire(shape=(1, 2)) as frame:
         np.asarray(frame)[...] = 7
@@ -93,25 +86,20 @@ def test_smaller_frames_and_bytes(members, device):
         assert bytes(other.consumer.receive(timeout=LIMIT_S)) == b"abc"
 
 
-def test_memory_of_a_device_is_copied_into(device):
-    with Members(device=device, kind="device") as members:
-        sent = np.arange(12, dtype="float32").reshape(SHAPE)
-        assert members.producer.send(sent) == 1
-        found = np.empty_like(sent)
-        with members.consumer.receive(timeout=LIMIT_S) as frame:
-            frame.array.copy_to(found)
-        assert (found == sent).all()
-
-
 # --- what becomes of a frame ---
 
 
-def test_rejected_frame_comes_again(members):
-    members.send(5)
-    members.consumer.receive(timeout=LIMIT_S).reject()
-    with members.consumer.receive(timeout=LIMIT_S) as frame:
-        assert (value_of(frame), frame.attempts, frame.is_repeat) == (5, 2, True)
-    assert members.consumer.received == 2
+def test_rejected_frame_comes_again_until_it_fails(device):
+    with Members(device=device, attempts_max=2, failed_max=1) as members, members.join("failed") as failed:
+        members.send(5)
+        members.consumer.receive(timeout=LIMIT_S).reject()
+        with members.consumer.receive(timeout=LIMIT_S) as frame:
+            assert (value_of(frame), frame.attempts, frame.is_repeat) == (5, 2, True)
+            frame.reject()
+        assert (members.producer.failed, members.producer.failed_max, members.producer.failed_total) == (1, 1, 1)
+        with failed.receive(timeout=LIMIT_S) as frame:
+            assert (value_of(frame), frame.attempts, failed.role) == (5, 3, "failed")
+        assert (members.producer.failed, members.producer.repeated_total) == (0, 1)
 
 
 def test_block_that_raises_rejects(members):
@@ -130,29 +118,6 @@ def test_forgotten_frame_is_rejected(members):
     del frame
     gc.collect()
     assert members.consumer.receive(timeout=LIMIT_S).attempts == 2
-
-
-def test_frame_that_fails_is_kept(device):
-    with Members(device=device, attempts_max=2, failed_max=1, slots=3) as members:
-        members.send(5)
-        for _ in range(2):
-            members.consumer.receive(timeout=LIMIT_S).reject()
-        assert (members.producer.failed, members.producer.failed_max) == (1, 1)
-        with pytest.raises(warpway.Timeout):
-            members.consumer.receive(timeout=0)
-        with members.join("failed") as failed:
-            frame = failed.receive(timeout=LIMIT_S)
-            assert (value_of(frame), frame.attempts, failed.role) == (5, 3, "failed")
-            frame.acknowledge()
-        assert members.producer.failed == 0
-
-
-def test_producer_drops_the_oldest_failed_frame(device):
-    with Members(device=device, attempts_max=1, failed_max=0, slots=1) as members:
-        members.send(5)
-        members.consumer.receive(timeout=LIMIT_S).reject()
-        members.send(6)
-        assert members.producer.dropped == 1
 
 
 def test_frame_ends_once(members):
@@ -188,16 +153,6 @@ def test_view_keeps_the_frame(device, ends):
         assert (members.consumer.held, members.producer.available) == (0, ends == "reject")
 
 
-def test_views_count_for_held_max(members):
-    for value in range(3):
-        members.send(value)
-    frames = [members.consumer.receive(timeout=LIMIT_S) for _ in range(2)]
-    with pytest.raises(warpway.WrongState, match="held_max"):
-        members.consumer.receive(timeout=LIMIT_S)
-    frames.pop().acknowledge()
-    assert take(members.consumer) == 2
-
-
 def test_closing_gives_frames_back_with_their_last_view(members):
     members.send(5)
     frame = members.consumer.receive(timeout=LIMIT_S)
@@ -209,27 +164,17 @@ def test_closing_gives_frames_back_with_their_last_view(members):
         assert other.receive(timeout=LIMIT_S).attempts == 2
 
 
-def test_frames_of_a_producer_outlive_it(members):
-    members.send(5)
-    members.send(6)
-    members.producer.close()
-    assert [take(members.consumer), take(members.consumer)] == [5, 6]
-
-
-def test_frames_in_the_order_of_streams(device):
-    with Members(device=device, slots=2) as members, Gate(device) as gate:
-        frame = members.producer.acquire(gate.stream)
-        frame.publish()
+def test_frames_in_the_order_of_streams(members, device):
+    with Gate(device) as gate:
+        members.producer.acquire(gate.stream).publish()
         with pytest.raises(warpway.Timeout):
             members.consumer.receive(timeout=0.01)
         gate.open()
         members.consumer.receive(timeout=LIMIT_S).acknowledge()
-        members.send(1)
-        with Gate(device) as other:
-            members.consumer.receive(timeout=LIMIT_S).acknowledge(other.stream)
-            assert members.producer.claimed == 1
-        with members.producer.acquire(timeout=LIMIT_S), members.producer.acquire(timeout=LIMIT_S):
-            pass
+    members.send(1)
+    with Gate(device) as gate:
+        members.consumer.receive(timeout=LIMIT_S).acknowledge(gate.stream)
+        assert members.producer.claimed == 1
 
 
 # --- iteration ---
@@ -362,9 +307,8 @@ def test_cancel_and_ctrl_c(members):
     cancel.set()
     with pytest.raises(warpway.Cancelled):
         waits()
-    threading.Timer(0.05, interrupt_main_thread).start()
-    with pytest.raises(KeyboardInterrupt):
-        members.consumer.receive(timeout=LIMIT_S)
+    for wait in (members.consumer.receive, members.consumer.__next__):
+        interrupted(wait)
 
 
 def test_close_ends_the_waits_of_other_threads(members):
@@ -375,15 +319,6 @@ def test_close_ends_the_waits_of_other_threads(members):
     with pytest.raises(ValueError, match="closed"):
         members.consumer.token()
     assert "closed" in repr(members.consumer)
-
-
-def test_acknowledgement_reaches_a_producer_that_waits(device):
-    with Members(device=device, slots=1) as members:
-        members.send(1)
-        frame = members.consumer.receive(timeout=LIMIT_S)
-        waits = in_thread(members.producer.acquire, timeout=LIMIT_S)
-        frame.acknowledge()
-        waits().discard()
 
 
 # --- making and opening ---
@@ -453,13 +388,6 @@ def test_queue_that_cannot_be(device, options):
     assert "ww_" not in str(caught.value).lower()
 
 
-def test_as_many_members_as_may_be(device):
-    with Members(device=device, consumers_max=1, producers_max=1) as members:
-        for role, word in (("consumer", "consumers_max"), ("producer", "producers_max")):
-            with pytest.raises(warpway.LimitReached, match=word):
-                members.join(role)
-
-
 def test_frames_are_not_given_to_others(members):
     frame = members.producer.acquire()
     with pytest.raises(warpway.Unsupported, match="frame"):
@@ -502,17 +430,47 @@ def test_asyncio_loop_ends_while_a_view_of_its_last_frame_exists(device):
     asyncio.run(asyncio.wait_for(main(), LIMIT_S))
 
 
-def test_frame_that_may_fail_keeps_other_consumers(device):
-    """One that was not acknowledged may be rejected, and given out again."""
-    with Members(device=device) as members, members.join() as other:
-        members.send(1)
-        frame = members.consumer.receive(timeout=LIMIT_S)
-        members.producer.shutdown()
-        members.producer.close()
-        for consumer in (members.consumer, other):
-            with pytest.raises(warpway.Timeout):
-                consumer.receive(timeout=0.1)
-        frame.reject()
-        assert take(other) == 1
-        with pytest.raises(warpway.EndOfChannel):
-            members.consumer.receive(timeout=LIMIT_S)
+# --- descriptors ---
+
+
+def test_descriptor_of_a_closed_queue(members):
+    own = os.dup(members.consumer.fileno())
+    assert not is_readable(own)
+    members.consumer.close()
+    assert is_readable(own, LIMIT_S)
+    os.close(own)
+    with pytest.raises(ValueError, match="closed"):
+        members.consumer.fileno()
+    with members.join("keeper") as keeper, pytest.raises(warpway.AccessDenied):
+        keeper.fileno()
+
+
+def test_asyncio_needs_no_threads(members):
+    """A consumer and a producer that wait in one loop, and a reader of the loop."""
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        reads = asyncio.create_task(read())
+        threads = threading.active_count()
+        for value in range(20):
+            with await members.producer.acquire_async(timeout=LIMIT_S) as frame:
+                np.asarray(frame)[...] = value
+            assert threading.active_count() <= threads
+        assert await asyncio.wait_for(reads, LIMIT_S) == list(range(20))
+        came = asyncio.Event()
+        loop.add_reader(members.consumer.fileno(), came.set)
+        members.send()
+        await asyncio.wait_for(came.wait(), LIMIT_S)
+        loop.remove_reader(members.consumer.fileno())
+        (await members.consumer.receive_async()).acknowledge()
+        with pytest.raises(warpway.Timeout):
+            await members.consumer.receive_async(timeout=0.001)
+
+    async def read():
+        found = []
+        while len(found) < 20:
+            with await members.consumer.receive_async() as frame:
+                found.append(value_of(frame))
+        return found
+
+    asyncio.run(main())
