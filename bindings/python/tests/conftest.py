@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import warpway
 from children import Child
 from tap import TapReporter
 
@@ -54,6 +55,21 @@ def tool():
 def device():
     """The name of the device under test: 'host', or a GPU such as 'cuda:0'."""
     return os.environ.get("WW_TEST_DEVICE", "host")
+
+
+@pytest.fixture
+def gpu(device):
+    """The device under test, which is a GPU."""
+    if device == "host":
+        pytest.skip("this is about GPUs")
+    return device
+
+
+@pytest.fixture
+def broker():
+    """A connection to the broker of this run."""
+    with warpway.Broker() as opened:
+        yield opened
 
 
 @pytest.fixture

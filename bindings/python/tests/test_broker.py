@@ -2,21 +2,17 @@
 import os
 import pathlib
 import pickle
-import select
 import signal
 import threading
 import uuid
 
+import numpy
 import pytest
 
 import warpway
-from broker_peers import Caller, LIMIT, Peer, memory_of, until_waits
-
-
-@pytest.fixture
-def broker():
-    with warpway.Broker() as opened:
-        yield opened
+from arrays import memory_of
+from children import LIMIT_S
+from waits import in_thread, interrupted, until, until_waits
 
 
 @pytest.fixture
@@ -29,20 +25,6 @@ def name(broker):
             broker.remove(info.name)
         except warpway.NotFound:
             pass
-
-
-@pytest.fixture
-def start():
-    """Starts a function in a process of its own, which is gone after the test."""
-    peers = []
-
-    def begin(function, *arguments):
-        peers.append(Peer(function, *arguments))
-        return peers[-1]
-
-    yield begin
-    for peer in peers:
-        peer.kill()
 
 
 # --- the connection ---
@@ -165,47 +147,26 @@ def test_without_a_device_it_is_the_one_that_holds_the_bytes(broker, name, devic
     assert broker.get(name, timeout=None).device == warpway.Device(device)
 
 
-def get_bytes(connection, name, access, device):
-    memory = warpway.Broker().get(name, access=access, device=device, timeout=LIMIT)
-    connection.send(memory.read(0, 5))
-    if access == "write":
-        memory.write(b"reply")
-    connection.send(memory.access)
-    connection.recv()
-
-
-def test_another_process_reads_and_writes(broker, name, device, start):
-    memory = memory_of(device, b"bytes")
-    broker.put(name, memory, state="shared")
-    peer = start(get_bytes, name, "write", device)
-    assert peer.receive() == b"bytes"
-    assert peer.receive() == "write"
-    assert memory.read(0, 5) == b"reply"
-
-
 def get_array(connection, name):
-    array = warpway.Broker().get(name, timeout=LIMIT)
+    array = warpway.Broker().get(name, timeout=LIMIT_S)
     connection.send((array.shape, str(array.dtype), array.memory.read(4, 8)))
     if array.memory.host_pointer:
-        import numpy
-
         numbers = numpy.frombuffer(memoryview(array.memory), numpy.float32)
         connection.send(numbers[1:7].reshape(2, 3).sum())
 
 
-def test_an_array_arrives_as_an_array(broker, name, device, start):
-    numpy = pytest.importorskip("numpy")
+def test_an_array_arrives_as_an_array(broker, name, device, spawn):
     numbers = numpy.arange(7, dtype=numpy.float32)
     memory = memory_of(device, numbers.tobytes())
     array = memory.array((2, 3), "float32", offset=4)
     broker.put(name, array)
     info = broker.stat(name)
     assert info.shape == (2, 3) and info.dtype == "float32"
-    peer = start(get_array, name)
+    peer = spawn(get_array, name)
     assert peer.receive() == ((2, 3), "float32", numbers[1:3].tobytes())
     if memory.host_pointer:
         assert peer.receive() == 21
-    peer.end()
+    peer.result()
 
 
 def test_a_timeline_and_a_barrier_have_names(broker, name):
@@ -234,21 +195,41 @@ def test_a_timeline_is_not_put_like_memory(broker, name, arguments):
         broker.put(None, warpway.Timeline())
 
 
-def put_later(connection, name, device):
-    connection.recv()
-    memory = memory_of(device, b"later")
-    warpway.Broker().put(name, memory)
-    connection.send("put")
-    connection.recv()
+def test_a_get_waits_for_a_name(broker, name, device):
+    """Other threads run meanwhile; one of them puts it, or sets the Cancel."""
+    memory, stop = memory_of(device, b"later"), warpway.Cancel()
+    waiting = [in_thread(broker.get, each, timeout=None, cancel=stop) for each in (name, name + "/never")]
+    until_waits(broker, 2)
+    broker.put(name, memory)
+    assert waiting[0]().read(0, 5) == b"later"
+    stop.set()
+    with pytest.raises(warpway.Cancelled):
+        waiting[1]()
 
 
-def test_a_get_waits_for_a_name(broker, name, device, start):
-    peer = start(put_later, name, device)
-    waiting = Caller(lambda: broker.get(name, timeout=None))
-    until_waits(broker)
-    peer.send("go")
-    assert waiting.result().read(0, 5) == b"later"
-    assert peer.receive() == "put"
+@pytest.mark.parametrize("is_named", [False, True])
+def test_ctrl_c_ends_a_get(broker, name, device, is_named):
+    interrupted(broker.get, name, timeout=None, device=device if is_named else None)
+    assert broker.list(name) == []
+
+
+def test_a_get_goes_on_after_a_signal(broker, name):
+    memory, handled = memory_of("host", b"bytes"), []
+
+    def send():
+        until_waits(broker)
+        for count in range(1, 4):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            until(lambda: len(handled) == count)
+        broker.put(name, memory)
+
+    former = signal.signal(signal.SIGUSR1, lambda *unused: handled.append(1))
+    try:
+        sending = in_thread(send)
+        assert broker.get(name, timeout=None).read(0, 5) == b"bytes"
+        sending()
+    finally:
+        signal.signal(signal.SIGUSR1, former)
 
 
 def test_a_get_ends_with_its_time(broker, name):
@@ -262,95 +243,47 @@ def test_a_get_ends_with_its_time(broker, name):
             broker.get(name, timeout=timeout, device="host")
 
 
-def test_a_get_is_cancelled(broker, name):
-    stop = warpway.Cancel()
-    waiting = Caller(lambda: broker.get(name, timeout=None, cancel=stop))
-    until_waits(broker)
-    stop.set()
-    with pytest.raises(warpway.Cancelled):
-        waiting.result()
-
-
 def test_a_broker_may_be_closed_while_a_get_waits(broker, name):
     memory = memory_of("host", b"bytes")
     used = warpway.Broker()
-    waiting = Caller(lambda: used.get(name, timeout=None))
+    waiting = in_thread(lambda: used.get(name, timeout=None))
     until_waits(broker)
     used.close()
     broker.put(name, memory)
-    assert waiting.result().read(0, 5) == b"bytes"
+    assert waiting().read(0, 5) == b"bytes"
 
 
 # --- states and lives ---
 
 
-def test_what_is_written_can_be_got_when_it_is_published(broker, name, device, start):
+def test_what_is_written_is_published(broker, name, device):
     memory = memory_of(device, b"draft")
     broker.put(name, memory, state="writing")
-    peer = start(get_bytes, name, "read", device)
+    assert broker.stat(name).state == "writing"
     with pytest.raises(warpway.WrongState):
-        broker.get(name, device=device)
-    for timeout in (1e-9, 0.01):
-        with pytest.raises(warpway.Timeout):
-            broker.get(name, timeout=timeout)
-    until_waits(broker)
+        broker.get(name)
     memory.write(b"final")
     memory.publish(broker=broker)
-    assert peer.receive() == b"final"
-    assert broker.stat(name).state == "sealed"
+    assert broker.get(name).read(0, 5) == b"final" and broker.stat(name).state == "sealed"
     with pytest.raises(warpway.WrongState):
         memory.publish("shared")
 
 
-def write_and_wait(connection, name, device):
-    memory = warpway.Memory(5, device)
-    warpway.Broker().put(name, memory, state="writing")
-    connection.send("put")
-    connection.recv()
-
-
-def test_a_writer_that_is_killed_ends_the_waits(broker, name, device, start):
-    peer = start(write_and_wait, name, device)
-    assert peer.receive() == "put"
-    waiting = Caller(lambda: broker.get(name, timeout=None))
-    until_waits(broker)
-    peer.kill()
-    with pytest.raises(warpway.PeerLost):
-        waiting.result()
-
-
-def put_and_wait(connection, name, device, life):
-    memory = memory_of(device, b"bytes")
-    warpway.Broker().put(name, memory, life=life)
-    connection.send("put")
-    connection.recv()
-
-
 @pytest.mark.parametrize("life", ["held", "owner", "kept"])
-def test_objects_end_by_their_life(broker, name, device, start, life):
-    with broker.watch(name) as watch:
-        peer = start(put_and_wait, name, device, life)
-        assert peer.receive() == "put"
-        assert broker.stat(name).life == life
-        got = broker.get(name)
-        assert [watch.next(LIMIT).what for _ in range(2)] == ["put", "ready"]
-        peer.kill()
-        if life == "held":
-            got.close()
-        if life == "kept":
-            broker.remove(name)
-        assert watch.next(LIMIT).what == ("removed" if life == "kept" else "gone")
-    if life != "held":
-        assert got.read(0, 5) == b"bytes"
-    with pytest.raises(warpway.NotFound):
-        broker.get(name)
+def test_lives(broker, name, device, life):
+    """What each means: tests/integration/broker_life.c."""
+    memory = memory_of(device, b"bytes")
+    broker.put(name, memory, life=life)
+    assert broker.stat(name).life == life
+    memory.close()
+    assert [info.name for info in broker.list(name)] == ([name] if life != "held" else [])
 
 
 def test_a_time_to_live_ends(broker, name):
     memory = memory_of("host", b"bytes")
     with broker.watch(name) as watch:
         broker.put(name, memory, life="kept", ttl=0.05)
-        events = [watch.next(LIMIT) for _ in range(3)]
+        events = [watch.next(LIMIT_S) for _ in range(3)]
     assert [event.what for event in events] == ["put", "ready", "expired"]
     assert 0 < events[0].object.time_left <= 0.05
     memory = memory_of("host", b"bytes")
@@ -500,7 +433,6 @@ def test_lists_are_in_order_of_names(broker, name):
     for each, memory in memories.items():
         broker.put(each, memory)
     assert [info.name for info in broker.list(name)] == sorted(memories)
-    assert [info.name for info in broker.list(name + "/1")] == [name + "/1"]
     assert set(memories) <= {info.name for info in broker.list()}
     broker.remove(name + "/0")
     with pytest.raises(warpway.NotFound):
@@ -523,98 +455,7 @@ def test_many_objects_and_holders_are_listed_once(broker, name):
     assert {memory.object_id for memory in memories} <= set(own[0].objects)
     assert own[0].held == len(own[0].objects) and own[0].put >= 200
     assert own[0].attached and own[0].uid == os.getuid()
-
-
-def test_who_names_the_processes_that_hold_an_object(broker, name, device, start):
-    memory = memory_of(device, b"bytes")
-    broker.put(name, memory)
-    peer = start(get_bytes, name, "read", device)
-    assert peer.receive() == b"bytes"
-    holders = [process.pid for process in broker.who() if memory.object_id in process.objects]
-    assert sorted(holders) == sorted([os.getpid(), peer.pid])
-    assert broker.stat(name).holders == 2
-
-
-def open_token(connection, token):
-    memory = warpway.Token(token).open()
-    connection.send(memory.read(0, 5))
-    connection.recv()
-
-
-def test_tokens_in_flight_are_listed(broker, name, device, start):
-    memory = memory_of(device, b"bytes")
-    broker.put(name, memory, state="shared")
-    token = memory.token("read", escrow=LIMIT, uses=1)
-    flights = [flight for flight in broker.in_flight() if flight.object_id == memory.object_id]
-    assert [flight.access for flight in flights] == ["read"]
-    assert flights[0].bytes >= memory.nbytes
-    assert flights[0].time_left is None and flights[0].age >= 0  # its time starts when this process ends
-    assert (flights[0].uses, flights[0].is_own) == (1, True)
-    assert start(open_token, token.to_bytes()).receive() == b"bytes"
-    assert memory.object_id not in [flight.object_id for flight in broker.in_flight()]
-
-
-# --- signals ---
-
-
-def get_until_interrupted(connection, name, device):
-    try:
-        warpway.Broker().get(name, timeout=None, device=device)
-    except KeyboardInterrupt:
-        connection.send("interrupted")
-
-
-@pytest.mark.parametrize("is_named", [False, True])
-def test_ctrl_c_ends_a_get(broker, name, device, start, is_named):
-    peer = start(get_until_interrupted, name, device if is_named else None)
-    until_waits(broker)
-    peer.interrupt()
-    assert peer.receive() == "interrupted"
-    peer.end()
-
-
-def get_despite_signals(connection, name):
-    calls = []
-    signal.signal(signal.SIGUSR1, lambda number, frame: (calls.append(1), connection.send("called")))
-    memory = warpway.Broker().get(name, timeout=None)
-    connection.send((memory.read(0, 5), len(calls)))
-
-
-def test_a_get_goes_on_after_a_signal(broker, name, start):
-    memory = memory_of("host", b"bytes")
-    peer = start(get_despite_signals, name)
-    until_waits(broker)
-    for _ in range(3):
-        os.kill(peer.pid, signal.SIGUSR1)
-        assert peer.receive() == "called"
-    broker.put(name, memory)
-    assert peer.receive() == (b"bytes", 3)
-
-
-# --- the broker is killed ---
-
-
-def test_objects_survive_a_broker_that_is_killed(broker, name, device, start):
-    memory = memory_of(device, b"bytes")
-    broker.put(name, memory, state="shared")
-    before = broker.info()
-    peer = start(get_bytes, name, "write", device)
-    assert peer.receive() == b"bytes"
-    assert peer.receive() == "write"
-    waiting = Caller(lambda: broker.get(name + "/later", timeout=None))
-    until_waits(broker)
-    end = os.pidfd_open(before.pid)
-    os.kill(before.pid, signal.SIGKILL)
-    assert select.select([end], [], [], LIMIT)[0]
-    os.close(end)
-    assert broker.stat(name).object_id == memory.object_id
-    after = broker.info()
-    assert after.pid != before.pid and after.supervisor_pid == before.supervisor_pid
-    assert after.restarts == before.restarts + 1
-    assert broker.get(name).read(0, 5) == b"reply"
-    later = memory_of("host", b"later")
-    broker.put(name + "/later", later)
-    assert waiting.result().read(0, 5) == b"later"
+    assert broker.stat(f"{name}/000").holders == 1
 
 
 # --- threads ---
@@ -636,7 +477,7 @@ def test_threads_use_and_close_one_broker(broker, name):
     stop = threading.Event()
     memories = [[memory_of("host", b"bytes")] for _ in range(4)]
     brokers = [[warpway.Broker()] for _ in range(2)]
-    callers = [Caller(use, name, brokers[i % 2], memories[i], stop) for i in range(4)]
+    callers = [in_thread(use, name, brokers[i % 2], memories[i], stop) for i in range(4)]
     for i in range(50):
         brokers[i % 2][0].close()
         memories[i % 4][0].close()
@@ -645,4 +486,4 @@ def test_threads_use_and_close_one_broker(broker, name):
         broker.list()
     stop.set()
     for caller in callers:
-        caller.result()
+        caller()

@@ -1,20 +1,15 @@
 """Watches: the changes in a broker, in order."""
 import os
 import pickle
-import select
 import signal
 import uuid
 
 import pytest
 
 import warpway
-from broker_peers import Caller, LIMIT, Peer, memory_of
-
-
-@pytest.fixture
-def broker():
-    with warpway.Broker() as opened:
-        yield opened
+from arrays import memory_of
+from children import LIMIT_S
+from waits import in_thread, interrupt_main_thread, is_readable
 
 
 @pytest.fixture
@@ -26,14 +21,6 @@ def prefix():
 def watch(broker, prefix):
     with broker.watch(prefix) as opened:
         yield opened
-
-
-@pytest.fixture
-def peers():
-    made = []
-    yield made
-    for peer in made:
-        peer.kill()
 
 
 def until_used(watch):
@@ -53,7 +40,7 @@ def test_events_come_in_order(broker, prefix, watch):
     memories[1].publish("shared")
     broker.remove(prefix + "a")
     memories[1].close()
-    events = [watch.next(LIMIT) for _ in range(6)]
+    events = [watch.next(LIMIT_S) for _ in range(6)]
     assert [(event.what, event.object.name[len(prefix):]) for event in events] == [
         ("put", "a"), ("ready", "a"), ("put", "b"), ("ready", "b"), ("removed", "a"), ("gone", "b")]
     assert events[2].object.state == "writing"
@@ -68,25 +55,10 @@ def test_what_exists_comes_first(broker, prefix):
         broker.put(f"{prefix}{i}", memory)
     with broker.watch(prefix, existing=True) as watch:
         broker.put(prefix + "2", memories[2])
-        events = [watch.next(LIMIT) for _ in range(4)]
+        events = [watch.next(LIMIT_S) for _ in range(4)]
     assert [event.what for event in events] == ["put", "put", "put", "ready"]
     assert {event.object.name for event in events[:2]} == {prefix + "0", prefix + "1"}
     assert events[3].object.name == prefix + "2"
-
-
-def put_and_leave(connection, name):
-    memory = memory_of("host", b"bytes")
-    warpway.Broker().put(name, memory, state="writing")
-    connection.send("put")
-    connection.recv()
-
-
-def test_a_writer_that_is_killed_is_an_event(prefix, watch, peers):
-    peers.append(Peer(put_and_leave, prefix + "a"))
-    assert peers[0].receive() == "put"
-    assert watch.next(LIMIT).what == "put"
-    peers[0].kill()
-    assert watch.next(LIMIT).what == "lost"
 
 
 def test_it_is_iterated(broker, prefix, watch):
@@ -104,19 +76,13 @@ def test_it_is_iterated(broker, prefix, watch):
 # --- waiting ---
 
 
-def test_a_wait_ends_with_its_time(watch):
-    for timeout in (0, 0.001, 0.06):
-        with pytest.raises(TimeoutError):
-            watch.next(timeout)
-
-
 def test_a_wait_is_cancelled(watch):
     stop = warpway.Cancel()
-    waiting = Caller(lambda: watch.next(cancel=stop))
+    waiting = in_thread(lambda: watch.next(cancel=stop))
     until_used(watch)
     stop.set()
     with pytest.raises(warpway.Cancelled):
-        waiting.result()
+        waiting()
 
 
 def test_an_event_comes_although_the_flag_is_set(broker, prefix, watch):
@@ -126,34 +92,30 @@ def test_an_event_comes_although_the_flag_is_set(broker, prefix, watch):
         watch.next(cancel=stop)
     memory = memory_of("host", b"bytes")
     broker.put(prefix + "a", memory)
-    assert select.select([watch], [], [], LIMIT)[0]
+    assert is_readable(watch, LIMIT_S)
     assert watch.next(cancel=stop).what == "put"
 
 
 def test_a_wait_in_the_main_thread_sees_events(broker, prefix, watch):
     memory = memory_of("host", b"bytes")
-    putting = Caller(lambda: (until_used(watch), broker.put(prefix + "a", memory)))
+    assert not is_readable(watch)
+    for timeout in (0, 0.001, 0.06):
+        with pytest.raises(TimeoutError):
+            watch.next(timeout)
+    putting = in_thread(lambda: (until_used(watch), broker.put(prefix + "a", memory)))
     assert watch.next().what == "put"
-    putting.result()
-
-
-def test_it_can_be_selected(broker, prefix, watch):
-    assert not select.select([watch], [], [], 0)[0]
-    memory = memory_of("host", b"bytes")
-    broker.put(prefix + "a", memory)
-    assert select.select([watch.fileno()], [], [], LIMIT)[0]
-    assert watch.next(0).what == "put"
+    putting()
 
 
 def test_two_threads_are_not_served_at_once(watch):
-    waiting = Caller(watch.next)
+    waiting = in_thread(watch.next)
     until_used(watch)
     for call in (lambda: watch.next(0), lambda: next(watch), watch.fileno):
         with pytest.raises(warpway.WrongState, match="thread"):
             call()
     watch.close()
     with pytest.raises(ValueError, match="closed"):
-        waiting.result()
+        waiting()
 
 
 # --- closing ---
@@ -162,26 +124,26 @@ def test_two_threads_are_not_served_at_once(watch):
 @pytest.mark.parametrize("has_cancel", [False, True])
 def test_close_ends_a_wait_in_another_thread(watch, has_cancel):
     stop = warpway.Cancel() if has_cancel else None
-    waiting = Caller(lambda: watch.next(cancel=stop))
+    waiting = in_thread(lambda: watch.next(cancel=stop))
     until_used(watch)
     watch.close()
     with pytest.raises(ValueError, match="closed"):
-        waiting.result()
+        waiting()
     assert stop is None or not stop.is_set()
 
 
 def test_close_ends_an_iteration_in_another_thread(watch):
-    waiting = Caller(list, watch)
+    waiting = in_thread(list, watch)
     until_used(watch)
     watch.close()
-    assert waiting.result() == []
+    assert waiting() == []
 
 
 def test_close_ends_a_wait_in_the_main_thread(watch):
-    closing = Caller(lambda: (until_used(watch), watch.close()))
+    closing = in_thread(lambda: (until_used(watch), watch.close()))
     with pytest.raises(ValueError, match="closed"):
         watch.next()
-    closing.result()
+    closing()
 
 
 def test_a_closed_watch_serves_no_call(watch):
@@ -203,7 +165,7 @@ def test_it_outlives_its_broker(prefix):
     memory = memory_of("host", b"bytes")
     with warpway.Broker() as other:
         other.put(prefix + "a", memory)
-    assert watch.next(LIMIT).what == "put"
+    assert watch.next(LIMIT_S).what == "put"
 
 
 def test_many_threads_wait_and_close(broker, prefix):
@@ -215,38 +177,25 @@ def test_many_threads_wait_and_close(broker, prefix):
                 pass
 
     watches = [broker.watch(prefix)]
-    callers = [Caller(wait, watches) for _ in range(4)]
+    callers = [in_thread(wait, watches) for _ in range(4)]
     for _ in range(50):
         old, watches[0] = watches[0], broker.watch(prefix)
         old.close()
     last, watches[0] = watches[0], None
     last.close()
     for caller in callers:
-        caller.result()
+        caller()
 
 
 # --- signals ---
 
 
-def iterate_until_interrupted(connection, prefix):
-    try:
-        with warpway.Broker().watch(prefix) as watch:
-            connection.send("watches")
-            for event in watch:
-                connection.send(event.what)
-    except KeyboardInterrupt:
-        connection.send("interrupted")
-
-
-def test_ctrl_c_ends_an_iteration(broker, prefix, peers):
-    peers.append(Peer(iterate_until_interrupted, prefix))
-    assert peers[0].receive() == "watches"
-    memory = memory_of("host", b"bytes")
-    broker.put(prefix + "a", memory)
-    assert [peers[0].receive() for _ in range(2)] == ["put", "ready"]
-    peers[0].interrupt()
-    assert peers[0].receive() == "interrupted"
-    peers[0].end()
+@pytest.mark.parametrize("wait", [next, list])
+def test_ctrl_c_ends_a_wait(watch, wait):
+    with pytest.raises(KeyboardInterrupt):
+        sending = in_thread(lambda: (until_used(watch), interrupt_main_thread()))
+        wait(watch)
+    sending()
 
 
 def test_a_signal_handler_may_close_or_use_it(watch):
@@ -256,13 +205,13 @@ def test_a_signal_handler_may_close_or_use_it(watch):
         watch.close()
 
     former = signal.signal(signal.SIGUSR1, handle)
-    sending = Caller(lambda: (until_used(watch), os.kill(os.getpid(), signal.SIGUSR1)))
+    sending = in_thread(lambda: (until_used(watch), os.kill(os.getpid(), signal.SIGUSR1)))
     try:
         with pytest.raises(ValueError, match="closed"):
             watch.next()
     finally:
         signal.signal(signal.SIGUSR1, former)
-    sending.result()
+    sending()
 
 
 # --- the broker, and other processes ---
@@ -272,16 +221,16 @@ def test_a_signal_handler_may_close_or_use_it(watch):
 def test_a_broker_that_is_killed_is_an_overflow(broker, prefix, watch, is_waiting):
     memory = memory_of("host", b"bytes")
     broker.put(prefix + "a", memory)
-    assert [watch.next(LIMIT).what for _ in range(2)] == ["put", "ready"]
-    waiting = Caller(lambda: watch.next(LIMIT)) if is_waiting else None
+    assert [watch.next(LIMIT_S).what for _ in range(2)] == ["put", "ready"]
+    waiting = in_thread(lambda: watch.next(LIMIT_S)) if is_waiting else None
     if is_waiting:
         until_used(watch)
     os.kill(broker.info().pid, signal.SIGKILL)
-    event = waiting.result() if is_waiting else watch.next(LIMIT)
+    event = waiting() if is_waiting else watch.next(LIMIT_S)
     assert event.what == "overflow" and event.object is None
     assert [info.name for info in broker.list(prefix)] == [prefix + "a"]
     broker.remove(prefix + "a")
-    assert watch.next(LIMIT).what == "removed"
+    assert watch.next(LIMIT_S).what == "removed"
 
 
 def test_it_cannot_be_made_or_pickled_otherwise(watch):

@@ -96,3 +96,8 @@ def until(reached, what=lambda: ""):
     while not reached():
         assert time.monotonic() < end, what()
         time.sleep(0.001)
+
+
+def until_waits(broker, count=1):
+    """Until so many calls wait in the broker."""
+    until(lambda: broker.info().waits >= count, broker.info)
