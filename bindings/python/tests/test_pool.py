@@ -7,7 +7,8 @@ import numpy
 import pytest
 
 import warpway
-from broker_peers import Caller, LIMIT, Peer
+from children import LIMIT_S
+from waits import in_thread, interrupted
 
 CHUNK = 2 << 20
 
@@ -17,14 +18,6 @@ def pool(device):
     """A pool of one chunk."""
     with warpway.Pool(device, bytes_max=CHUNK) as made:
         yield made
-
-
-@pytest.fixture
-def peers():
-    made = []
-    yield made
-    for peer in made:
-        peer.kill()
 
 
 # --- slices ---
@@ -53,6 +46,8 @@ def test_no_limit_is_none(device):
         assert pool.info().bytes_max is None
         assert pool.info().chunk_bytes == 64 << 20
         assert pool.info().bytes_reserved == 0
+    with warpway.Pool(device, slices_max=4) as pool:
+        assert pool.info().slices_max == 4
 
 
 def test_memory_of_the_host(device):
@@ -106,138 +101,59 @@ def test_a_full_pool_refuses(pool):
     assert pool.alloc(CHUNK).nbytes == CHUNK
 
 
-def test_slices_max_is_a_limit(device):
-    with warpway.Pool(device, slices_max=4, bytes_max=CHUNK) as pool:
-        assert pool.info().slices_max == 4
-        memories = [pool.alloc(1) for _ in range(4)]
-        with pytest.raises(warpway.LimitReached):
-            pool.alloc(1)
-        del memories
-
-
 @pytest.mark.parametrize("has_cancel", [False, True])
 def test_an_alloc_waits_for_another_thread(pool, has_cancel):
     stop = warpway.Cancel() if has_cancel else None
     memory = pool.alloc(CHUNK)
-    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None, cancel=stop))
+    waiting = in_thread(pool.alloc, CHUNK, timeout=None, cancel=stop)
     memory.close()
-    assert waiting.result().nbytes == CHUNK
+    memory = waiting()
+    handler = signal.getsignal(signal.SIGINT)
+    interrupted(pool.alloc, 1, timeout=None, cancel=stop)
+    assert signal.getsignal(signal.SIGINT) is handler
+    if has_cancel:
+        waiting = in_thread(pool.alloc, 1, timeout=None, cancel=stop)
+        stop.set()
+        for call in (waiting, lambda: pool.empty(1, "uint8", timeout=None, cancel=stop)):
+            with pytest.raises(warpway.Cancelled):
+                call()
+    memory.close()
+    assert pool.alloc(CHUNK, timeout=None, cancel=stop).nbytes == CHUNK
 
 
-def test_an_alloc_is_cancelled(pool):
-    memory = pool.alloc(CHUNK)
-    stop = warpway.Cancel()
-    waiting = Caller(lambda: pool.alloc(1, timeout=None, cancel=stop))
-    stop.set()
-    with pytest.raises(warpway.Cancelled):
-        waiting.result()
-    with pytest.raises(warpway.Cancelled):
-        pool.empty(1, "uint8", timeout=None, cancel=stop)
+def hold_slice(talk, memory):
+    talk.send(memory.read(0, 5))
+    talk.recv()
+
+
+def test_a_slice_that_another_process_holds(pool, spawn):
+    memory = pool.alloc(CHUNK // 2)
+    memory.write(b"bytes")
+    child = spawn(hold_slice, memory)
+    assert child.receive() == b"bytes"
     memory.close()
-    assert pool.alloc(1, timeout=None, cancel=stop).nbytes == 256
+    [holder] = pool.holders()
+    assert (holder.pid, holder.uid, holder.slice_count, holder.slice_bytes) == (child.pid, os.getuid(), 1, CHUNK // 2)
+    assert holder.program and not holder.is_lost
+    info = pool.info()
+    assert (info.holder_count, info.waiting_count, info.slice_count, info.bytes_waiting) == (1, 1, 0, CHUNK // 2)
+    with pytest.raises(warpway.LimitReached, match=f"process {child.pid}"):
+        pool.alloc(CHUNK)
+    waiting = in_thread(pool.alloc, CHUNK, timeout=None)
+    child.kill()
+    assert waiting().nbytes == CHUNK and pool.holders() == []
 
 
 def test_a_pool_may_be_closed_while_an_alloc_waits(device):
     pool = warpway.Pool(device, bytes_max=CHUNK)
     memory = pool.alloc(CHUNK)
-    waiting = Caller(lambda: pool.alloc(1, timeout=None))
+    waiting = in_thread(lambda: pool.alloc(1, timeout=None))
     pool.close()
     memory.close()
     try:
-        assert waiting.result().nbytes == 256
+        assert waiting().nbytes == 256
     except ValueError as error:  # the thread came too late
         assert "closed" in str(error)
-
-
-def alloc_until_interrupted(connection, device):
-    pool = warpway.Pool(device, bytes_max=CHUNK)
-    memory = pool.alloc(CHUNK)
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        connection.send("waits")
-        pool.alloc(1, timeout=None)
-    except KeyboardInterrupt:
-        connection.send("interrupted")
-    memory.close()
-    connection.send((signal.getsignal(signal.SIGINT) is handler, pool.alloc(CHUNK).nbytes))
-
-
-def test_ctrl_c_ends_an_alloc(device, peers):
-    peers.append(Peer(alloc_until_interrupted, device))
-    assert peers[0].receive() == "waits"
-    peers[0].interrupt()
-    assert peers[0].receive() == "interrupted"
-    assert peers[0].receive() == (True, CHUNK)
-    peers[0].end()
-
-
-# --- other processes ---
-
-
-def hold_slice(connection, token):
-    memory = warpway.Token(token).open()
-    connection.send(memory.read(0, 5))
-    memory.write(b"reply")
-    connection.send("written")
-    connection.recv()
-    memory.close()
-    connection.send("closed")
-    connection.recv()
-
-
-@pytest.fixture
-def held(pool, peers):
-    """A process that holds half of the pool."""
-    memory = pool.alloc(CHUNK // 2)
-    memory.write(b"bytes")
-    peers.append(Peer(hold_slice, memory.token("write").to_bytes()))
-    assert peers[0].receive() == b"bytes"
-    assert peers[0].receive() == "written"
-    assert memory.read(0, 5) == b"reply"
-    memory.close()
-    return peers[0]
-
-
-def test_a_full_pool_names_the_largest_holder(pool, held):
-    holders = pool.holders()
-    assert [(holder.pid, holder.uid, holder.slice_count) for holder in holders] == [
-        (held.pid, os.getuid(), 1)]
-    assert holders[0].slice_bytes == CHUNK // 2 and not holders[0].is_lost
-    assert holders[0].program
-    info = pool.info()
-    assert (info.holder_count, info.waiting_count, info.slice_count) == (1, 1, 0)
-    assert info.bytes_waiting == CHUNK // 2
-    with pytest.raises(warpway.LimitReached, match=f"process {held.pid}"):
-        pool.alloc(CHUNK)
-
-
-def test_an_alloc_waits_for_another_process(pool, held):
-    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
-    held.send("close")
-    assert held.receive() == "closed"
-    assert waiting.result().nbytes == CHUNK
-
-
-def test_a_holder_that_is_killed_holds_nothing(pool, held):
-    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
-    held.kill()
-    assert waiting.result().nbytes == CHUNK
-    assert pool.holders() == []
-
-
-def receive_array(connection):
-    array = connection.recv()
-    connection.send((type(array).__name__, array.shape, array.memory.read(0, 4)))
-    connection.recv()
-
-
-def test_an_array_of_a_pool_is_pickled(pool, peers):
-    array = pool.empty((1, 4), "uint8")
-    array.memory.write(b"abcd")
-    peers.append(Peer(receive_array))
-    peers[0].send(array)
-    assert peers[0].receive() == ("Array", (1, 4), b"abcd")
-    assert [holder.pid for holder in pool.holders()] == [peers[0].pid]
 
 
 # --- streams ---
@@ -255,9 +171,9 @@ def test_a_slice_is_released_in_the_order_of_a_stream(pool):
         assert (pool.info().waiting_count, pool.info().slice_count) == (1, 0)
         with pytest.raises(warpway.LimitReached):
             pool.alloc(1)
-        waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
+        waiting = in_thread(lambda: pool.alloc(CHUNK, timeout=None))
         go.set()
-        assert waiting.result().nbytes == CHUNK
+        assert waiting().nbytes == CHUNK
 
 
 # --- the handle ---
@@ -356,12 +272,12 @@ def test_what_is_wrong_with_arguments_is_said(pool, call, said):
 def test_threads_share_a_pool(pool):
     def use():
         for i in range(200):
-            memory = pool.alloc(1 + i * 64, timeout=LIMIT)
+            memory = pool.alloc(1 + i * 64, timeout=LIMIT_S)
             assert pool.info().slice_count >= 1
             memory.close()
 
-    callers = [Caller(use) for _ in range(4)]
+    callers = [in_thread(use) for _ in range(4)]
     for caller in callers:
-        caller.result()
+        caller()
     assert pool.info().slice_count == 0
     assert pool.info().allocations == 800

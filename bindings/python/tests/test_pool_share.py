@@ -3,21 +3,15 @@
 
 import multiprocessing as mp
 import pickle
-import time
 
 import numpy as np
 import pytest
-from children import Child
+from arrays import values_of
+from children import LIMIT_S, Child
 
 import warpway
 
 COUNT = 1024
-
-
-def numbers_of(array):
-    found = np.empty(array.shape, array.dtype)
-    array.copy_to(found)
-    return found
 
 
 def fill(pool, start):
@@ -40,8 +34,8 @@ def negate(queue, answers, pool):
     answers.put((pool.is_mapped, type(pool).__name__))
     for _ in range(2):
         array = queue.get()
-        start = numbers_of(array)[0]
-        assert array.is_mapped and (numbers_of(array) == np.arange(COUNT) + start).all()
+        start = values_of(array)[0]
+        assert array.is_mapped and (values_of(array) == np.arange(COUNT) + start).all()
         array.copy_from(np.arange(COUNT, dtype="float32") * np.float32(-1))
         array.close()
         answers.put(float(start))
@@ -55,14 +49,14 @@ def test_the_pool_once_then_its_buffers(pool):
     arrays = [fill(pool, 100), fill(pool, 200)]
     child = spawn.Process(target=negate, args=(queue, answers, pool))
     child.start()
-    assert answers.get(timeout=60) == (True, "Pool")
+    assert answers.get(timeout=LIMIT_S) == (True, "Pool")
     for array in arrays:
         queue.put(array)
-    assert [answers.get(timeout=60) for _ in arrays] == [100.0, 200.0]
-    child.join(60)
+    assert [answers.get(timeout=LIMIT_S) for _ in arrays] == [100.0, 200.0]
+    child.join(LIMIT_S)
     assert child.exitcode == 0
     for array in arrays:
-        assert (numbers_of(array) == np.arange(COUNT) * -1.0).all()
+        assert (values_of(array) == np.arange(COUNT) * -1.0).all()
 
 
 # --- what one that was received does ---
@@ -86,7 +80,7 @@ def look_at(parent, pool):
 def use(_parent, data, array):
     with pickle.loads(data) as pool:
         assert pool.is_mapped
-        return float(numbers_of(array)[1])
+        return float(values_of(array)[1])
 
 
 def test_a_received_one_cannot_allocate_and_is_passed_on(pool):
@@ -128,20 +122,6 @@ def load_all(_parent, data):
     return "loaded"
 
 
-def load_until_refused(_parent, data):
-    pools = []
-    with pytest.raises(warpway.NotFound):
-        while len(pools) < 10:
-            pools.append(pickle.loads(data))
-    return len(pools)
-
-
-def test_a_token_with_uses_is_for_so_many(pool):
-    data = pickle.dumps(pool.token(uses=3))
-    assert pickle.loads(data).device == pool.device
-    assert Child(load_until_refused, (data,)).result() == 2
-
-
 def test_the_pickle_of_a_closed_pool_says_so(device):
     pool = warpway.Pool(device)
     pool.close()
@@ -159,54 +139,13 @@ def own(parent, device):
     parent.recv()
 
 
-def test_the_owner_is_killed(device):
-    child = Child(own, (device,))
-    pool_data, array_data = child.receive()
-    pool = pickle.loads(pool_data)
-    child.kill()
-    # The broker keeps the pool for the array, until that is imported.
-    assert Child(load_all, (pickle.dumps(pool),)).result() == "loaded"
-    array = pickle.loads(array_data)
-    assert (numbers_of(array) == np.arange(COUNT) + 7).all()
-    pool.close()
-
-
-def test_a_pool_without_owner_is_not_passed_on(device):
-    child = Child(own, (device,))
-    pool_data, array_data = child.receive()
-    pool, array = pickle.loads(pool_data), pickle.loads(array_data)
-    child.kill()
-    with pytest.raises(warpway.NotFound, match="its owner has ended or released it"):
-        while True:  # until the broker has noticed the end
-            pool.token()
-            time.sleep(0.01)
-    assert (numbers_of(array) == np.arange(COUNT) + 7).all()
-    pool.close()
-
-
 def test_the_owner_is_killed_before(device):
     child = Child(own, (device,))
     pool_data, array_data = child.receive()
     child.kill()
     with pickle.loads(pool_data) as pool:
         assert pool.is_mapped
-    assert (numbers_of(pickle.loads(array_data)) == np.arange(COUNT) + 7).all()
-
-
-def take_and_wait(parent, pool):
-    parent.send(pool.is_mapped)
-    parent.recv()
-
-
-def test_a_receiver_is_killed(pool):
-    array = fill(pool, 1)
-    before = pool.info().bytes_used
-    child = Child(take_and_wait, (pool,))
-    assert child.receive() is True
-    child.kill()
-    array.close()
-    assert pool.info().bytes_used < before
-    assert warpway.in_flight() == []
+    assert (values_of(pickle.loads(array_data)) == np.arange(COUNT) + 7).all()
 
 
 # --- tokens that are none, or another's ---
