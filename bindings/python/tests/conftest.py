@@ -17,6 +17,7 @@ import pytest
 import warpway
 from children import Child
 from tap import TapReporter
+from waits import Gate
 
 def pytest_addoption(parser):
     parser.addoption("--tap", action="store_true", help="print TAP, and nothing else")
@@ -63,6 +64,13 @@ def gpu(device):
     if device == "host":
         pytest.skip("this is about GPUs")
     return device
+
+
+@pytest.fixture
+def gate(device):
+    """A stream that is busy until gate.open()."""
+    with Gate(device) as made:
+        yield made
 
 
 @pytest.fixture

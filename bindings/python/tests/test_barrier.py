@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import warpway
-from waits import in_thread, interrupt_main_thread
+from waits import in_thread, interrupted
 
 
 def members(barrier, count):
@@ -19,11 +19,23 @@ def members(barrier, count):
 # --- one process ---
 
 
-def test_threads_pass_together():
+def test_waits_of_threads():
+    """They pass together. A Cancel or Ctrl-C ends one, joined or not, and the next one goes on in the same round."""
     with warpway.Barrier(3) as barrier:
-        results = [in_thread(member.wait) for member in members(barrier, 2)]
-        ranks = {barrier.wait()} | {result() for result in results}
-    assert ranks == {0, 1, 2}
+        others = members(barrier, 2)
+        cancel = warpway.Cancel()
+        result = in_thread(others[0].wait, cancel=cancel)
+        cancel.set()
+        with pytest.raises(warpway.Cancelled):
+            result()
+        interrupted(barrier.join)
+        interrupted(barrier.wait)
+        for is_first in (True, False):
+            results = [in_thread(other.wait) for other in others]
+            assert {barrier.wait(), *(result() for result in results)} == {0, 1, 2}
+            if is_first:
+                interrupted(barrier.wait)
+        assert barrier.round == 2
 
 
 def test_properties_before_and_after_joining():
@@ -91,20 +103,6 @@ def test_time_covers_joining():
         with pytest.raises(TimeoutError):
             barrier.join(timeout=0)
         assert barrier.rank is None
-
-
-def test_wait_after_a_timeout_goes_on_in_the_same_round():
-    with warpway.Barrier(2) as barrier:
-        [other] = members(barrier, 1)
-        joined = in_thread(other.join)
-        barrier.join()
-        joined()
-        with pytest.raises(warpway.Timeout):
-            barrier.wait(0)
-        assert barrier.arrived == 1
-        other.wait()
-        barrier.wait(0)
-        assert (barrier.round, other.round) == (1, 1)
 
 
 def test_ranks_are_chosen():
@@ -178,44 +176,6 @@ def test_closing_while_another_thread_waits():
         other.close()
 
 
-def test_wait_ends_by_its_cancel():
-    with warpway.Barrier(2) as barrier:
-        cancel = warpway.Cancel()
-        result = in_thread(barrier.wait, cancel=cancel)
-        cancel.set()
-        with pytest.raises(warpway.Cancelled):
-            result()
-
-
-def interrupted(call):
-    """Whether Ctrl-C ends a call that waits."""
-    sender = threading.Thread(target=interrupt_main_thread)
-    with pytest.raises(KeyboardInterrupt):
-        sender.start()
-        call()
-    sender.join()
-
-
-def test_ctrl_c_ends_joining():
-    with warpway.Barrier(2) as barrier:
-        interrupted(barrier.join)
-        interrupted(barrier.wait)
-        [other] = members(barrier, 1)
-        result = in_thread(other.wait)
-        assert {barrier.wait(), result()} == {0, 1}
-
-
-def test_ctrl_c_ends_waiting():
-    with warpway.Barrier(2) as barrier:
-        [other] = members(barrier, 1)
-        joined = in_thread(other.join)
-        barrier.join()
-        joined()
-        interrupted(barrier.wait)
-        result = in_thread(other.wait)
-        assert {barrier.wait(), result()} == {0, 1}
-
-
 # --- by name ---
 
 
@@ -224,22 +184,14 @@ def test_name(request):
     with warpway.Barrier(2, name) as barrier:
         with pytest.raises(warpway.AlreadyExists):
             warpway.Barrier(2, name)
+        with warpway.Barrier(1, name, replace=True), warpway.Barrier.get(name) as replacing:
+            assert replacing.wait() == 0
+    with warpway.Barrier(2, name) as barrier:
         with warpway.Barrier.get(name) as other:
             with pytest.raises(warpway.Unsupported, match="name"):
                 other.token()
             result = in_thread(other.wait)
             assert {barrier.wait(), result()} == {0, 1}
-
-
-def test_join_waits_for_the_name(request):
-    result = in_thread(warpway.Barrier.get(request.node.name).wait)
-    with warpway.Barrier(1, request.node.name):
-        assert result() == 0
-
-
-def test_replaced_barrier(request):
-    with warpway.Barrier(2, request.node.name), warpway.Barrier(1, request.node.name, replace=True):
-        assert warpway.Barrier.get(request.node.name).wait() == 0
 
 
 def test_name_that_is_not_there():
@@ -273,48 +225,6 @@ def test_pickle_of_a_named_one_carries_the_name(request):
 # --- processes ---
 
 
-def run_rounds(talk, barrier, rounds):
-    ranks = {barrier.wait() for _ in range(rounds)}
-    talk.send((ranks, barrier.round))
-    return os.getpid()
-
-
-def test_processes_pass_many_rounds(spawn):
-    with warpway.Barrier(3) as barrier:
-        children = [spawn(run_rounds, barrier, 50) for _ in range(2)]
-        mine = {barrier.wait() for _ in range(50)}
-        seen = [child.receive() for child in children]
-    assert [rounds for _, rounds in seen] == [50, 50]
-    assert sorted([mine, *(ranks for ranks, _ in seen)], key=min) == [{0}, {1}, {2}]
-
-
-def wait_as_told(talk, barrier):
-    """Passes one round; then arrives in the next when it is told to."""
-    talk.send(barrier.wait())
-    for _ in iter(talk.recv, "end"):
-        try:
-            talk.send(barrier.wait())
-        except warpway.PeerLost as error:
-            talk.send(str(error))
-
-
-def test_member_that_is_killed(spawn):
-    with warpway.Barrier(3) as barrier:
-        killed, other = (spawn(wait_as_told, barrier) for _ in range(2))
-        barrier.wait()
-        rank = killed.receive()
-        other.receive()
-        other.send("wait")
-        threading.Thread(target=killed.kill).start()
-        with pytest.raises(warpway.PeerLost) as caught:
-            barrier.wait()
-        assert str(killed.pid) in str(caught.value)
-        assert (barrier.broken, barrier.broken_rank) == (True, rank)
-        assert str(killed.pid) in other.receive()
-        other.send("end")
-        other.result()
-
-
 def join_with_handler(talk, barrier):
     signal.signal(signal.SIGUSR1, lambda *unused: talk.send("handled"))
     talk.send("ready")
@@ -331,15 +241,3 @@ def test_handlers_do_not_disturb_joining(spawn):
             os.kill(child.pid, signal.SIGUSR1)
             assert child.receive() == "handled"
         assert {barrier.wait(), seen(), child.result()} == {0, 1, 2}
-
-
-def create_and_end(talk):
-    talk.send(warpway.Barrier(1, escrow=1000).token().to_bytes())
-
-
-def test_barrier_outlives_its_creator(spawn):
-    child = spawn(create_and_end)
-    data = child.receive()
-    child.result()
-    with warpway.Token(data).open() as barrier:
-        assert barrier.wait() == 0

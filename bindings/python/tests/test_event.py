@@ -1,19 +1,10 @@
 """Events: recordings, waits, and their handles."""
-import os
 import pickle
-import threading
 
 import pytest
 
 import warpway
-from waits import Gate, in_thread, interrupt_main_thread
-
-
-@pytest.fixture
-def gate(device):
-    """A stream that is busy until gate.open()."""
-    with Gate(device) as made:
-        yield made
+from waits import in_thread, interrupted
 
 
 @pytest.fixture
@@ -24,51 +15,26 @@ def event(device):
         yield made
 
 
-def test_event_that_was_never_recorded_is_over(event, gate):
+def test_event_stands_for_the_work_before_it(event, gate, device):
     assert event.query() is True
-    event.synchronize()
-    event.wait(gate.stream)
-
-
-def test_event_stands_for_the_work_before_it(event, gate):
     event.record(gate.stream)
     assert event.query() is False
     with pytest.raises(warpway.Timeout):
         event.synchronize(0.01)
-    gate.open()
-    event.synchronize(1000)
-    assert event.query() is True
-
-
-def test_stream_waits(event, gate, device):
-    order = []
+    interrupted(event.synchronize)
+    cancel = warpway.Cancel()
+    results = [in_thread(event.synchronize), in_thread(event.synchronize, cancel=cancel)]
+    cancel.set()
+    with pytest.raises(warpway.Cancelled):
+        results[1]()
     with warpway.Stream(device) as waiting:
-        gate.stream.call(lambda: order.append("recorded"))
-        event.record(gate.stream)
         event.wait(waiting)
-        waiting.call(lambda: order.append("waited"))
         assert waiting.query() is False
         gate.open()
         waiting.synchronize()
-    assert order == ["recorded", "waited"]
-
-
-def test_ctrl_c_ends_a_wait(event, gate):
-    event.record(gate.stream)
-    sender = threading.Thread(target=interrupt_main_thread)
-    with pytest.raises(KeyboardInterrupt):
-        sender.start()
-        event.synchronize()
-    sender.join()
-
-
-def test_wait_ends_by_its_cancel(event, gate):
-    event.record(gate.stream)
-    cancel = warpway.Cancel()
-    result = in_thread(event.synchronize, cancel=cancel)
-    cancel.set()
-    with pytest.raises(warpway.Cancelled):
-        result()
+    results[0]()
+    event.synchronize(1000)
+    assert event.query() is True
 
 
 def test_closed_event_is_refused(event, gate):
@@ -132,41 +98,16 @@ def open_and_wait(talk, device, handle, data):
         return event.query()
 
 
-def test_other_process_opens_the_handle(spawn, event, gate, device):
-    if device == "host":
+@pytest.mark.parametrize("by", ["handle", "token"])
+def test_other_process_opens_it(spawn, event, gate, device, by):
+    if (device, by) == ("host", "handle"):
         pytest.skip("events of the host device have no handle")
     event.record(gate.stream)
-    child = spawn(open_and_wait, device, event.handle, None)
+    handle, data = (event.handle, None) if by == "handle" else (None, event.token().to_bytes())
+    child = spawn(open_and_wait, device, handle, data)
     assert child.receive() is False
     gate.open()
     assert child.result() is True
-
-
-def test_other_process_opens_the_token(spawn, event, gate, device):
-    event.record(gate.stream)
-    child = spawn(open_and_wait, device, None, event.token().to_bytes())
-    assert child.receive() is False
-    gate.open()
-    assert child.result() is True
-
-
-def record_and_wait(talk, device):
-    with warpway.Event(device) as event, Gate(device) as gate:
-        event.record(gate.stream)
-        talk.send(event.token().to_bytes())
-        talk.recv()
-
-
-def test_wait_for_a_process_that_is_killed(spawn, device):
-    if device != "host":
-        pytest.skip("on a GPU such a wait never ends")
-    child = spawn(record_and_wait, device)
-    event = warpway.Token(child.receive()).open(device=device)
-    threading.Thread(target=child.kill).start()
-    with pytest.raises(warpway.PeerLost) as caught:
-        event.synchronize()
-    assert str(child.pid) in str(caught.value)
-    assert child.pid != os.getpid()
 
 
 def test_blocking_sync(event, gate, device):

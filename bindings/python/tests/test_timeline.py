@@ -2,31 +2,20 @@
 import gc
 import os
 import pickle
-import select
 import signal
-import subprocess
-import sys
 import threading
-import traceback
 import weakref
 
 import pytest
 
 import warpway
-from children import LIMIT_S
-from waits import Gate, in_thread, interrupt_main_thread
+from children import LIMIT_S, hold_timeline, run_python
+from waits import in_thread, interrupted, is_readable
 
 
 @pytest.fixture
 def timeline():
     with warpway.Timeline() as made:
-        yield made
-
-
-@pytest.fixture
-def gate(device):
-    """A stream that is busy until gate.open()."""
-    with Gate(device) as made:
         yield made
 
 
@@ -89,20 +78,20 @@ def test_wait_ends_with_its_time(timeline):
         timeline.wait(1, timeout=-1)
 
 
-def test_wait_returns_when_another_thread_signals(timeline):
-    result = in_thread(timeline.wait, 1)
-    timeline.signal(1)
-    assert result() is None
-
-
-def test_wait_ends_by_its_cancel(timeline):
+def test_wait_of_a_thread(timeline, device):
+    """It ends by a signal, or by its Cancel; with a stream, when what it waits for is submitted."""
     cancel = warpway.Cancel()
-    result = in_thread(timeline.wait, 1, cancel=cancel)
+    with warpway.Stream(device) as stream:
+        results = [in_thread(timeline.wait, 1), in_thread(timeline.wait, 1, cancel=cancel),
+                   in_thread(timeline.wait, 1, stream=stream), in_thread(timeline.wait, 2, cancel=cancel)]
+        timeline.signal(1)
+        assert [result() for result in results[:3]] == [None] * 3
+        stream.synchronize()
     cancel.set()
     with pytest.raises(warpway.Cancelled):
-        result()
+        results[3]()
     with pytest.raises(TypeError):
-        timeline.wait(1, cancel=threading.Event())
+        timeline.wait(2, cancel=threading.Event())
 
 
 def test_closed_timeline_is_refused():
@@ -164,8 +153,7 @@ def test_type_has_no_subclasses():
 
 def test_program_ends_while_a_descriptor_waits():
     code = "import warpway; timeline = warpway.Timeline(); timeline.eventfd(1); print('end')"
-    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=LIMIT_S)
-    assert ended.stdout == "end\n"
+    assert run_python(code) == "end\n"
 
 
 # --- streams ---
@@ -180,31 +168,6 @@ def test_stream_signals_after_its_work(timeline, gate):
     gate.open()
     timeline.wait(2)
     timeline.signal(3)
-
-
-def test_stream_waits_for_another_one(timeline, gate, device):
-    order = []
-    with warpway.Stream(device) as waiting:
-        timeline.signal(1, gate.stream)
-        timeline.wait(1, stream=waiting)
-        waiting.call(lambda: order.append(timeline.completed))
-        assert waiting.query() is False
-        gate.open()
-        waiting.synchronize()
-    assert order == [1]
-
-
-def test_wait_of_a_stream_first_waits_for_the_submission(timeline, gate, device):
-    with warpway.Stream(device) as waiting:
-        with pytest.raises(warpway.Timeout):
-            timeline.wait(1, 0.01, stream=waiting)
-        assert waiting.query() is True
-        result = in_thread(timeline.wait, 1, stream=waiting)
-        timeline.signal(1, gate.stream)
-        result()
-        assert waiting.query() is False
-        gate.open()
-        waiting.synchronize()
 
 
 def test_wait_for_what_is_not_submitted_is_enqueued_at_once(timeline, device):
@@ -259,10 +222,6 @@ def test_prepare(timeline, device):
 # --- descriptors ---
 
 
-def is_readable(descriptor, limit_s):
-    return bool(select.select([descriptor], [], [], limit_s)[0])
-
-
 def test_descriptor_becomes_readable(timeline):
     descriptor = timeline.eventfd(1)
     assert not is_readable(descriptor, 0)
@@ -291,31 +250,15 @@ def test_descriptor_outlives_the_timeline():
     os.close(first)
 
 
-def test_many_descriptors_become_readable_in_the_order_of_values(timeline):
-    descriptors = [timeline.eventfd(value) for value in range(1, 33)]
-    timeline.signal(16)
-    for descriptor in descriptors[:16]:
-        assert is_readable(descriptor, LIMIT_S)
-    assert not any(is_readable(descriptor, 0) for descriptor in descriptors[16:])
-    timeline.signal(32)
-    for descriptor in descriptors:
-        assert is_readable(descriptor, LIMIT_S)
-        os.close(descriptor)
-
-
 # --- signals of the system ---
 
 
 def test_ctrl_c_ends_each_wait(timeline, gate, device):
+    interrupted(timeline.wait, 1)
+    interrupted(timeline.wait, 1, 1000)
+    interrupted(gate.stream.synchronize)
     with warpway.Stream(device) as waiting:
-        waits = (lambda: timeline.wait(1), lambda: timeline.wait(1, 1000), lambda: timeline.wait(1, stream=waiting),
-                 gate.stream.synchronize)
-        for wait in waits:
-            sender = threading.Thread(target=interrupt_main_thread)
-            with pytest.raises(KeyboardInterrupt):
-                sender.start()
-                wait()
-            sender.join()
+        interrupted(timeline.wait, 1, stream=waiting)
     assert timeline.submitted == 0
 
 
@@ -355,61 +298,25 @@ def test_exception_of_an_alarm_ends_a_wait(timeline):
 # --- other processes ---
 
 
-def wait_for_values(talk):
-    timeline = talk.recv()
-    assert timeline.is_own is False
-    timeline.wait(1)
-    talk.send(timeline.completed)
-    timeline.wait(2)
-    with pytest.raises(warpway.AccessDenied):
-        timeline.signal(3)
-    return timeline.pid
-
-
-def test_other_process_waits(spawn, timeline):
-    child = spawn(wait_for_values)
-    child.send(timeline)
-    timeline.signal(1)
-    assert child.receive() == 1
-    timeline.signal(2)
-    assert child.result() == os.getpid()
-
-
-def own_timeline(talk):
-    """Sends a timeline of its own, then does what it is told."""
-    timeline = warpway.Timeline()
-    timeline.signal(3)
-    talk.send(timeline)
-    for method in iter(talk.recv, "end"):
-        getattr(timeline, method)()
-        talk.send("done")
-
-
 def test_wait_for_a_process_that_is_killed(spawn):
-    child = spawn(own_timeline)
+    child = spawn(hold_timeline)
     timeline = child.receive()
-    assert timeline.pid == child.pid
-    timeline.wait(3)
-    results = [in_thread(timeline.wait, 4) for _ in range(3)]
-    descriptor = timeline.eventfd(4)
-    threading.Thread(target=child.kill).start()
-    with pytest.raises(warpway.PeerLost) as caught:
-        timeline.wait(4)
-    assert str(child.pid) in str(caught.value)
-    assert timeline.program in str(caught.value)
-    for result in results:
-        with pytest.raises(ConnectionError):
-            result()
+    assert timeline.pid == child.pid and timeline.is_own is False
+    with pytest.raises(warpway.AccessDenied):
+        timeline.signal(1)
+    result = in_thread(timeline.wait, 1)
+    descriptor = timeline.eventfd(1)
+    child.kill()
+    for wait in (result, lambda: timeline.wait(1), lambda: timeline.query(1)):
+        with pytest.raises(warpway.PeerLost, match=f"{timeline.program}.*{child.pid}|{child.pid}.*{timeline.program}"):
+            wait()
     assert is_readable(descriptor, LIMIT_S)
     os.close(descriptor)
-    timeline.wait(3)
     assert timeline.state == "lost"
-    with pytest.raises(warpway.PeerLost):
-        timeline.query(4)
 
 
 def test_stream_waits_for_a_process_that_is_killed(spawn, device):
-    child = spawn(own_timeline)
+    child = spawn(hold_timeline)
     timeline = child.receive()
     with warpway.Stream(device) as stream:
         timeline.wait(4, stream=stream, unsubmitted=True)
@@ -427,42 +334,18 @@ def test_stream_waits_for_a_process_that_is_killed(spawn, device):
         stream.synchronize()
 
 
-def test_wait_for_a_timeline_that_its_process_closes(spawn):
-    child = spawn(own_timeline)
-    timeline = child.receive()
-    result = in_thread(timeline.wait, 4)
-    child.send("close")
-    assert child.receive() == "done"
-    with pytest.raises(warpway.PeerLost):
-        result()
-    assert timeline.state == "closed"
-    assert timeline.query(3) is True
-    child.send("end")
-    child.result()
-
-
-def test_wait_goes_on_when_its_timeline_is_closed_here(spawn):
-    """It has a reference of its own, and ends with the other process."""
-    child = spawn(own_timeline)
-    timeline = child.receive()
-    began = threading.Event()
-
-    def wait():
-        began.set()
-        timeline.wait(4)
-
-    result = in_thread(wait)
-    began.wait()
-    timeline.close()
-    child.kill()
-    with pytest.raises((warpway.PeerLost, ValueError)):
-        result()
-
-
 def pass_on(talk):
     timeline = talk.recv()
     timeline.wait(1)
     talk.send(timeline)
+    assert talk.recv() == "close"
+    timeline.close()
+    mine = warpway.Timeline()
+    mine.signal(3)
+    talk.send(mine)
+    assert talk.recv() == "close"
+    mine.close()
+    talk.send("closed")
     talk.recv()
 
 
@@ -474,6 +357,11 @@ def test_process_in_between_passes_a_timeline_on(spawn, timeline):
     assert back.is_own
     timeline.signal(2)
     assert back.completed == 2
+    child.send("close")
+    theirs = child.receive()
+    assert theirs.query(3) is True
+    child.send("close")
+    assert child.receive() == "closed" and theirs.state == "closed" and theirs.query(3) is True
     child.send("end")
     child.result()
 
