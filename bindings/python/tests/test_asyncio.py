@@ -1,8 +1,6 @@
 """Waits in asyncio: results, cancellation, and that none holds up others or the end."""
 import asyncio
 import os
-import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -10,7 +8,7 @@ import pytest
 
 import warpway
 import warpway.aio
-from children import LIMIT_S
+from children import LIMIT_S, hold_timeline, run_python
 from waits import Gate
 
 
@@ -150,15 +148,9 @@ def test_run_refuses_what_takes_no_cancel():
     asyncio.run(main())
 
 
-def signal_and_wait(talk):
-    timeline = warpway.Timeline()
-    talk.send(timeline)
-    talk.recv()
-
-
 def test_wait_for_a_process_that_is_killed(spawn):
     async def main():
-        child = spawn(signal_and_wait)
+        child = spawn(hold_timeline)
         timeline = child.receive()
         task = asyncio.create_task(timeline.wait_async(1))
         await asyncio.sleep(0)
@@ -176,8 +168,7 @@ def test_wait_for_ever_does_not_hold_up_the_end_of_the_program():
             "task = loop.create_task(timeline.wait_async(1))\n"
             "loop.run_until_complete(asyncio.sleep(0))\n"
             "print('end')\n")
-    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=LIMIT_S)
-    assert ended.stdout == "end\n"
+    assert run_python(code) == "end\n"
 
 
 def test_broker_gets_what_is_put_later(request):

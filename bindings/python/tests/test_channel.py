@@ -360,11 +360,9 @@ def receive_as_tensor(pair, stream=None):
     del frame
 
 
-def test_gpu_may_still_use_a_tensor_of_a_frame(device):
+def test_gpu_may_still_use_a_tensor_of_a_frame(gpu):
     """Of a frame without a stream: it is held until the GPU has done all of its work."""
-    if device == "host":
-        pytest.skip("a CPU uses nothing after the end of its array")
-    with Pair(device=device, kind="device", held_max=1) as pair, Gate(device) as gate:
+    with Pair(device=gpu, kind="device", held_max=1) as pair, Gate(gpu) as gate:
         zeros = np.zeros(SHAPE, "float32")
         pair.producer.send(zeros)
         pair.producer.send(zeros)
@@ -379,11 +377,9 @@ def test_gpu_may_still_use_a_tensor_of_a_frame(device):
     lambda channel: asyncio.run(channel.receive_async(timeout=LIMIT_S)),
     lambda channel: warpway.wait_any([channel], timeout=LIMIT_S).receive(timeout=0),
 ])
-def test_gpu_has_done_its_work_while_the_consumer_waits(device, call):
+def test_gpu_has_done_its_work_while_the_consumer_waits(gpu, call):
     """The frame is released then: the producer may wait for it."""
-    if device == "host":
-        pytest.skip("a CPU uses nothing after the end of its array")
-    with Pair(device=device, kind="device", held_max=2) as pair, Gate(device) as gate:
+    with Pair(device=gpu, kind="device", held_max=2) as pair, Gate(gpu) as gate:
         pair.producer.send(np.zeros(SHAPE, "float32"))
         receive_as_tensor(pair)
         result = in_thread(call, pair.consumer)
@@ -394,10 +390,8 @@ def test_gpu_has_done_its_work_while_the_consumer_waits(device, call):
         assert result().number == 2
 
 
-def test_gpu_has_done_its_work_after_the_consumer_has_closed(device):
-    if device == "host":
-        pytest.skip("a CPU uses nothing after the end of its array")
-    with Pair(device=device, kind="device") as pair, Gate(device) as gate:
+def test_gpu_has_done_its_work_after_the_consumer_has_closed(gpu):
+    with Pair(device=gpu, kind="device") as pair, Gate(gpu) as gate:
         pair.producer.send(np.zeros(SHAPE, "float32"))
         receive_as_tensor(pair)
         when_main_thread_sleeps(gate.open)
@@ -405,10 +399,8 @@ def test_gpu_has_done_its_work_after_the_consumer_has_closed(device):
         assert pair.producer.consumers == 0
 
 
-def test_frame_with_a_stream_waits_for_that_one_only(device):
-    if device == "host":
-        pytest.skip("a CPU uses nothing after the end of its array")
-    with Pair(device=device, kind="device", held_max=1) as pair, warpway.Stream(device) as reader, Gate(device):
+def test_frame_with_a_stream_waits_for_that_one_only(gpu):
+    with Pair(device=gpu, kind="device", held_max=1) as pair, warpway.Stream(gpu) as reader, Gate(gpu):
         for _ in range(8):
             pair.producer.send(np.zeros(SHAPE, "float32"))
             receive_as_tensor(pair, reader)

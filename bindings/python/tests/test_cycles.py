@@ -2,13 +2,11 @@
 """Cycles of references by way of this package's objects are collected."""
 
 import gc
-import subprocess
-import sys
-import textwrap
 import weakref
 
 import pytest
 import warpway
+from children import run_python
 
 
 class Owner:
@@ -101,13 +99,11 @@ def test_what_is_kept_goes_with_its_memory():
     assert is_collected(reference)
 
 
-def test_cycle_by_a_stream(device):
-    if device == "host":
-        pytest.skip("the host device has no streams of other libraries")
+def test_cycle_by_a_stream(gpu):
     owner = Owner()
-    owner.stream = warpway.Stream(device)
+    owner.stream = warpway.Stream(gpu)
     owner.__cuda_stream__ = owner.stream.__cuda_stream__()
-    owner.wrapped = warpway.Stream.wrap(owner, device)
+    owner.wrapped = warpway.Stream.wrap(owner, gpu)
     reference = weakref.ref(owner)
     del owner
     assert is_collected(reference)
@@ -136,5 +132,4 @@ def test_cycle_that_lasts_to_the_end_of_python(device, made):
         owner.end = lambda: owner
         import unittest  # many modules end after the package's own
     """
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert run_python(program) == ""

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device: by index, name and UUID, and where CUDA_VISIBLE_DEVICES hides or reorders GPUs."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 import warpway
+from children import run_python
 
 
 class Torch:
@@ -45,14 +42,8 @@ def test_what_is_no_device():
         warpway.Device(warpway.Device.count())
 
 
-@pytest.fixture
-def gpu(device):
-    if device == "host":
-        pytest.skip("this is about GPUs")
-    return warpway.Device(device)
-
-
 def test_gpu_by_index_name_and_uuid(gpu):
+    gpu = warpway.Device(gpu)
     index, uuid = gpu.index, gpu.uuid
     assert (gpu.backend, gpu.selector) == ("cuda", f"cuda:{index}")
     ways = [index, f"cuda:{index}", uuid, f"cuda:{uuid}", Torch(f"cuda:{index}"), Numbered(id=index), Numbered(device_id=index)]
@@ -67,10 +58,8 @@ def test_visible_devices(gpu):
     array = warpway.zeros(4, "uint8", device=last)
     array.copy_from(b"abcd")
     code = ("import sys, warpway\n"
-            "array = warpway.Token(sys.stdin.read()).open()\n"
+            "array = warpway.Token(sys.argv[2]).open()\n"
             "print(warpway.Device.count(), warpway.Device(0).uuid, array.device.index, array.memory.read(nbytes=4))\n"
             "print(warpway.Device(sys.argv[1]).index)")
     for visible in (last.uuid, str(count - 1)):
-        result = subprocess.run([sys.executable, "-c", code, last.uuid], input=array.token().text, text=True,
-                                env={**os.environ, "CUDA_VISIBLE_DEVICES": visible}, capture_output=True, check=True)
-        assert result.stdout == f"1 {last.uuid} 0 {b'abcd'}\n0\n"
+        assert run_python(code, last.uuid, array.token().text, CUDA_VISIBLE_DEVICES=visible) == f"1 {last.uuid} 0 {b'abcd'}\n0\n"

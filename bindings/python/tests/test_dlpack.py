@@ -4,9 +4,7 @@
 import ctypes
 import gc
 import os
-import subprocess
 import sys
-import textwrap
 import types
 from contextlib import contextmanager
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import warpway
 from arrays import array_of, same
+from children import run_python
 
 
 def filled(shape, dtype, device):
@@ -246,8 +245,7 @@ def test_consumer_releases_after_python(consumer, device, versioned):
                         versioned={versioned})
         assert tensor.library.consumer_release_at_exit(tensor.pointer, tensor.versioned) == 0
     """
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "released at exit\n", "")
+    assert run_python(program) == "released at exit\n"
 
 
 # --- share() of what has the CUDA array interface only ---
@@ -262,10 +260,8 @@ class CudaArray:
 
 
 @pytest.fixture
-def cuda_array(device):
-    if device == "host":
-        pytest.skip("the host device has no CUDA array interface")
-    return filled((4, 6), "int32", device)
+def cuda_array(gpu):
+    return filled((4, 6), "int32", gpu)
 
 
 def read(array):

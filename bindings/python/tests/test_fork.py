@@ -8,10 +8,7 @@ import multiprocessing as mp
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
-import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 
@@ -19,10 +16,10 @@ import numpy as np
 import pytest
 
 import warpway
+from children import LIMIT_S, run_python
 
 FORK = mp.get_context("fork")
 IS_HOST = os.environ.get("WW_TEST_DEVICE", "host") == "host"
-LIMIT_S = 60 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 host = pytest.mark.skipif(not IS_HOST, reason="this process has used a GPU")
 gpu = pytest.mark.skipif(IS_HOST, reason="this process has used no GPU")
@@ -53,14 +50,6 @@ def refused(call, word):
     with pytest.raises(warpway.Forked, match=word):
         call()
     return True
-
-
-def run(program, *arguments):
-    """What a program prints, run by a Python of its own."""
-    done = subprocess.run([sys.executable, "-B", "-c", program, *arguments], capture_output=True, text=True, check=False,
-                          timeout=LIMIT_S)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def total(array):
@@ -315,7 +304,7 @@ def fork():
     time.sleep(0.1)
     child = os.fork()
     if child == 0:
-        signal.alarm(1)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
         try:
             warpway.Timeline().wait(1, timeout=30)
         except KeyboardInterrupt:
@@ -332,7 +321,7 @@ timeline.wait(1, timeout=30)
 thread.join()
 assert signal.getsignal(signal.SIGALRM) is stop
 """
-    assert run(program) == "7\n"
+    assert run_python(program) == "7\n"
 
 
 # --- before the first use ---
@@ -354,7 +343,7 @@ if __name__ == "__main__":
     with mp.get_context("fork").Pool(2) as workers:
         print(workers.map(use, [sys.argv[1]] * 4), use(sys.argv[1]))
 """
-    assert run(program, device) == "[True, True, True, True] True\n"
+    assert run_python(program, device) == "[True, True, True, True] True\n"
 
 
 # --- after use of a GPU ---

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Python does while a frame ends: functions of its stream, weakref callbacks, other threads."""
-import os
-import subprocess
-import sys
-import textwrap
 import weakref
 
 import pytest
 
 import warpway
-from children import LIMIT_S
+from children import run_python
 
 
 def run(program, *arguments):
     """In a process of its own, since a fault stops, or ends, the interpreter."""
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *arguments], capture_output=True,
-                           text=True, timeout=LIMIT_S, env={**os.environ, "PYTHONMALLOC": "debug"}, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert run_python(program, *arguments, PYTHONMALLOC="debug") == ""
 
 
 @pytest.mark.parametrize("kind, end", [("Channel", "release"), ("WorkQueue", "acknowledge")])

@@ -7,15 +7,10 @@ import threading
 import numpy as np
 import pytest
 import warpway
+from children import LIMIT_S
+from waits import when_main_thread_sleeps
 
 NAMES = ["__dlpack__", "__cuda_array_interface__", "pointer"]
-
-
-@pytest.fixture
-def gpu(device):
-    if device == "host":
-        pytest.skip("streams of the host device keep what they use")
-    return device
 
 
 class Kernel:
@@ -24,11 +19,11 @@ class Kernel:
     def __init__(self, device):
         self.stream = warpway.Stream(device)
         self.gate = threading.Event()
-        self.stream.call(lambda: self.gate.wait(30))
+        self.stream.call(self.gate.wait)
 
     def end(self):
         self.gate.set()
-        self.stream.synchronize(10)
+        self.stream.synchronize(LIMIT_S)
 
 
 @pytest.fixture
@@ -104,7 +99,7 @@ def test_close_on_a_stream_waits_for_no_other(gpu, kernel):
     array = fill(pool)
     assert array.pointer
     array.close(warpway.Stream(gpu))
-    pool.empty(1 << 21, "uint8", timeout=10).close()
+    pool.empty(1 << 21, "uint8", timeout=LIMIT_S).close()
     assert not kernel.gate.is_set()
     kernel.end()  # the end of a pool waits for all streams
 
@@ -114,8 +109,8 @@ def test_allocation_waits_for_a_kernel(gpu, kernel):
     array = fill(pool)
     assert array.pointer
     array.close()
-    threading.Timer(0.05, kernel.gate.set).start()
-    pool.empty(1 << 21, "uint8", timeout=10).close()
+    when_main_thread_sleeps(kernel.gate.set)
+    pool.empty(1 << 21, "uint8", timeout=LIMIT_S).close()
     assert kernel.gate.is_set()
 
 

@@ -11,6 +11,7 @@ import weakref
 import pytest
 
 import warpway
+from waits import in_thread
 
 
 @pytest.fixture
@@ -217,20 +218,12 @@ def test_send_to_what_is_no_socket(memory):
 def test_cancel_ends_a_wait(device):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     cancel = warpway.Cancel()
-    ended = []
-
-    def wait():
-        try:
-            warpway.Memory.receive(theirs, device=device, cancel=cancel)
-        except warpway.Cancelled as error:
-            ended.append(error)
-
     with ours, theirs:
-        thread = threading.Thread(target=wait)
-        thread.start()
+        result = in_thread(warpway.Memory.receive, theirs, device=device, cancel=cancel)
         cancel.set()
-        thread.join(10)
-    assert len(ended) == 1 and cancel.is_set()
+        with pytest.raises(warpway.Cancelled):
+            result()
+    assert cancel.is_set()
     with pytest.raises(TypeError):
         warpway.Memory.receive(0, cancel=5)
 
@@ -267,8 +260,6 @@ def context_of_a_gpu_that_was_used(_, device):
     return is_active.value
 
 
-def test_a_gpu_stays_open(device, spawn):
+def test_a_gpu_stays_open(gpu, spawn):
     """A process that receives one array after the other makes no CUDA context for each."""
-    if device == "host":
-        pytest.skip("the host device has no context")
-    assert spawn(context_of_a_gpu_that_was_used, device).result() == 1
+    assert spawn(context_of_a_gpu_that_was_used, gpu).result() == 1

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import types
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import warpway
+from children import run_python
 
 BASES = {
     "Error": Exception,
@@ -42,11 +42,6 @@ PUBLIC = sorted(name for name, value in vars(warpway).items()
                 if not name.startswith("_") and not isinstance(value, types.ModuleType))
 
 
-def run(code):
-    """What a new Python prints that runs the code."""
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-
-
 def members():
     """(class, name) of all that the public classes define themselves."""
     for name in PUBLIC:
@@ -58,7 +53,7 @@ def members():
 
 
 def test_import_loads_neither_numpy_nor_cuda():
-    said = run("import sys, warpway; print(*sys.modules); print(open('/proc/self/maps').read())")
+    said = run_python("import sys, warpway; print(*sys.modules); print(open('/proc/self/maps').read())")
     modules, _, maps = said.partition("\n")
     assert "warpway._core" in modules.split()
     assert not {"numpy", "torch", "cupy", "numba", "cuda", "jax", "ctypes", "asyncio"} & set(modules.split())
@@ -67,14 +62,14 @@ def test_import_loads_neither_numpy_nor_cuda():
 
 
 def test_import_starts_no_thread_and_opens_no_file():
-    said = run("import os; before = os.listdir('/proc/self/fd')\n"
+    said = run_python("import os; before = os.listdir('/proc/self/fd')\n"
                "import warpway; print(len(os.listdir('/proc/self/task')), os.listdir('/proc/self/fd') == before)")
     assert said == "1 True\n"
 
 
 def test_free_threaded_build_says_why_it_is_refused():
     """Such a Python finds no extension of the stable ABI."""
-    said = run("import sys; sys.abiflags += 't'; sys.modules['warpway._core'] = None\n"
+    said = run_python("import sys; sys.abiflags += 't'; sys.modules['warpway._core'] = None\n"
                "try: import warpway\n"
                "except ImportError as error: print(error)")
     assert "needs the GIL" in said and "free-threaded" in said
@@ -100,7 +95,7 @@ def test_library_is_the_one_of_this_package():
 def test_library_that_is_loaded_already_is_used(tmp_path):
     """Such as that of a system, by another extension: a process has one, and it says which."""
     other = shutil.copy(warpway.library_path(), tmp_path / "libwarpway.so.0")
-    said = run(f"import ctypes; ctypes.CDLL({str(other)!r}); import warpway; print(warpway.library_path())\n"
+    said = run_python(f"import ctypes; ctypes.CDLL({str(other)!r}); import warpway; print(warpway.library_path())\n"
                "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libwarpway' in line})")
     assert said.splitlines() == [str(other)] * 2
 

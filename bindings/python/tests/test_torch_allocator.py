@@ -6,22 +6,16 @@ import mmap
 import os
 import platform
 import random
-import subprocess
-import sys
 import threading
 
 import pytest
 
 import warpway
+from children import run_python
 from warpway import _core
+from waits import when_main_thread_sleeps
 
 CHUNK = 2 << 20
-
-
-@pytest.fixture(autouse=True)
-def needs_gpu(device):
-    if device == "host":
-        pytest.skip("torch's allocator is for GPUs")
 
 
 def functions():
@@ -60,8 +54,8 @@ def many_sizes(_, device):
     assert (pool.info().slice_count, pool.info().bytes_waiting) == (0, 0)
 
 
-def test_sizes_and_alignment(spawn, device):
-    spawn(many_sizes, device).result()
+def test_sizes_and_alignment(spawn, gpu):
+    spawn(many_sizes, gpu).result()
 
 
 def odd_calls(_, device):
@@ -90,9 +84,9 @@ def odd_calls(_, device):
         _core.set_torch_pool(1, pool)
 
 
-def test_odd_calls(spawn, device):
+def test_odd_calls(spawn, gpu):
     assert _core.torch_failure() is None
-    spawn(odd_calls, device).result()
+    spawn(odd_calls, gpu).result()
 
 
 def ordered_release(_, device):
@@ -102,12 +96,12 @@ def ordered_release(_, device):
     pointer = alloc(CHUNK, 0, stream.native)
     free(pointer, CHUNK, 0, stream.native)
     assert (pool.info().bytes_used, pool.info().bytes_waiting) == (0, CHUNK)
-    threading.Timer(0.05, gate.signal, (1,)).start()
+    when_main_thread_sleeps(gate.signal, 1)
     assert alloc(CHUNK, 0, stream.native) == pointer, "it waits for the stream"
 
 
-def test_free_is_ordered_by_the_stream(spawn, device):
-    spawn(ordered_release, device).result()
+def test_free_is_ordered_by_the_stream(spawn, gpu):
+    spawn(ordered_release, gpu).result()
 
 
 def recorded_release(_, device):
@@ -125,8 +119,8 @@ def recorded_release(_, device):
     assert pool.info().waiting_count == 0
 
 
-def test_a_recorded_stream_is_waited_for(spawn, device):
-    spawn(recorded_release, device).result()
+def test_a_recorded_stream_is_waited_for(spawn, gpu):
+    spawn(recorded_release, gpu).result()
 
 
 def allocate_often(functions_of, stream, live, lock, seed):
@@ -169,8 +163,8 @@ def many_threads(_, device):
     assert all(pointer + nbytes <= after for (pointer, nbytes), (after, _) in zip(spans, spans[1:]))
 
 
-def test_many_threads(spawn, device):
-    spawn(many_threads, device).result()
+def test_many_threads(spawn, gpu):
+    spawn(many_threads, gpu).result()
 
 
 def read_slice(connection):
@@ -199,8 +193,8 @@ def allocate_and_share(parent, device):
     parent.recv()
 
 
-def test_what_was_shared_is_not_allocated_again(spawn, device):
-    owner, reader = spawn(allocate_and_share, device), spawn(read_slice)
+def test_what_was_shared_is_not_allocated_again(spawn, gpu):
+    owner, reader = spawn(allocate_and_share, gpu), spawn(read_slice)
     reader.send(owner.receive())
     owner.send(reader.receive())
     reader.send(owner.receive())
@@ -221,8 +215,8 @@ def fork_after_use(_, device):
     assert alloc(512, 0, None)
 
 
-def test_forked_child_has_no_pool(spawn, device):
-    spawn(fork_after_use, device).result()
+def test_forked_child_has_no_pool(spawn, gpu):
+    spawn(fork_after_use, gpu).result()
 
 
 FREE_AT_EXIT = """
@@ -249,7 +243,5 @@ def machine_code(function):
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its machine code is for x86-64")
-def test_free_after_the_end_of_python(device):
-    said = subprocess.run([sys.executable, "-c", FREE_AT_EXIT, os.path.dirname(__file__), device], capture_output=True,
-                          text=True, check=False)
-    assert (said.returncode, said.stdout, said.stderr) == (0, "end of Python\n", "")
+def test_free_after_the_end_of_python(gpu):
+    assert run_python(FREE_AT_EXIT, os.path.dirname(__file__), gpu) == "end of Python\n"
