@@ -283,7 +283,7 @@ def test_forks_while_threads_are_busy(device):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(20):
+        for _ in range(10):
             assert in_child(use_anew, device) == 31
     finally:
         stop.set()

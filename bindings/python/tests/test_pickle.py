@@ -5,27 +5,18 @@ import io
 import multiprocessing as mp
 import pickle
 import pickletools
-import signal
-import subprocess
-import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
 import warpway
+from arrays import values_of
+from children import LIMIT_S, run_python
+from waits import when_main_thread_sleeps
 
 SPAWN = mp.get_context("spawn")
-
-
-def run(target, *arguments):
-    process = SPAWN.Process(target=target, args=arguments)
-    process.start()
-    return process
-
-
-def end(process):
-    process.join(60)
-    assert process.exitcode == 0
 
 
 def test_in_one_process(device):
@@ -66,7 +57,7 @@ def test_multiprocessing_knows_the_types():
 
 def test_a_pickle_does_not_load_multiprocessing(device):
     code = f"import pickle, sys, warpway; pickle.dumps(warpway.zeros(4, device={device!r})); print(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    said = run_python(code)
     assert "warpway" in said.split() and "multiprocessing" not in said.split()
 
 
@@ -96,15 +87,14 @@ def load_twice(connection):
         pickle.loads(data)
 
 
-def test_an_array_that_has_ended_is_refused(device):
-    ours, theirs = SPAWN.Pipe()
-    child = run(load_twice, theirs)
+def test_an_array_that_has_ended_is_refused(spawn, device):
+    child = spawn(load_twice)
     array = warpway.zeros(4, "uint8", device=device)
-    ours.send(pickle.dumps(array))
-    assert ours.recv() == "loaded"
+    child.send(pickle.dumps(array))
+    assert child.receive() == "loaded"
     array.close()
-    ours.send("closed")
-    end(child)
+    child.send("closed")
+    child.result()
 
 
 def test_pickle_after_close_names_the_remedy(device):
@@ -112,27 +102,6 @@ def test_pickle_after_close_names_the_remedy(device):
     array.close()
     with pytest.raises(ValueError, match=r"token\(\)"):
         pickle.dumps(array)
-
-
-def double(queue, answers):
-    array = queue.get()
-    numbers = np.zeros(array.shape, array.dtype)
-    array.copy_to(numbers)
-    array.copy_from(numbers * 2)
-    answers.put((array.shape, array.access))
-
-
-def test_queue(device):
-    queue, answers = SPAWN.Queue(), SPAWN.Queue()
-    array = warpway.zeros((10, 10), "float32", device=device)
-    array.copy_from(np.ones((10, 10), "float32"))
-    child = run(double, queue, answers)
-    queue.put(array)
-    assert answers.get(timeout=60) == ((10, 10), "write")
-    end(child)
-    out = np.zeros((10, 10), "float32")
-    array.copy_to(out)
-    assert (out == 2).all()
 
 
 def test_what_is_sealed_travels_for_reading(device):
@@ -147,62 +116,43 @@ def test_what_is_sealed_travels_for_reading(device):
         broker.remove("sealed/array")
 
 
-def first_number(queue, answers):
-    out = np.zeros(1, "int32")
-    queue.get(timeout=60).copy_to(out)
-    answers.put(int(out[0]))
+def first_number(_, queue):
+    return int(values_of(queue.get(timeout=LIMIT_S))[0])
 
 
-def test_put_a_token_then_close(device):
-    queue, answers = SPAWN.Queue(), SPAWN.Queue()
-    child = run(first_number, queue, answers)
-    array = warpway.empty(1, "int32", device=device)
-    array.copy_from(np.array([77], "int32"))
-    queue.put(array.token())
-    array.close()
-    assert answers.get(timeout=60) == 77
-    end(child)
-
-
-def test_slices_of_a_pool(device):
-    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+@pytest.mark.parametrize("is_slice", [False, True])
+def test_put_a_token_then_close(spawn, device, is_slice):
+    queue = SPAWN.Queue()
     with warpway.Pool(device) as pool:
-        for number in range(3):
-            child = run(first_number, queue, answers)
-            array = pool.empty(1, "int32")
+        for number in range(2):
+            array = pool.empty(1, "int32") if is_slice else warpway.empty(1, "int32", device=device)
             array.copy_from(np.array([number], "int32"))
             queue.put(array.token())
             array.close()
-            assert answers.get(timeout=60) == number
-            end(child)
+            assert spawn(first_number, queue).result() == number
         assert pool.info().bytes_used == 0
 
 
 def use_slices(connection):
     found = []
     while (array := connection.recv()) is not None:
-        was_lazy = array.is_lazy
-        out = np.zeros(1, "int32")
-        array.copy_to(out)
-        found.append((was_lazy, array.is_mapped, int(out[0])))
+        found.append((array.is_lazy, int(values_of(array)[0]), array.is_mapped))
         array.close()
         connection.send("done")
-    connection.send(found)
+    return found
 
 
-def test_slices_of_a_mapped_chunk_arrive_mapped(device):
-    ours, theirs = SPAWN.Pipe()
-    child = run(use_slices, theirs)
+def test_slices_of_a_mapped_chunk_arrive_mapped(spawn, device):
+    child = spawn(use_slices)
     with warpway.Pool(device) as pool:
         for number in range(3):
             array = pool.empty(1, "int32")
             array.copy_from(np.array([number], "int32"))
-            ours.send(array)
+            child.send(array)
             array.close()
-            assert ours.recv() == "done"
-        ours.send(None)
-        assert ours.recv() == [(True, True, 0), (False, True, 1), (False, True, 2)]
-        end(child)
+            assert child.receive() == "done"
+        child.send(None)
+        assert child.result() == [(True, 0, True), (False, 1, True), (False, 2, True)]
         assert pool.info().bytes_used == 0
 
 
@@ -217,19 +167,18 @@ def receive_twice(connection):
         pickle.loads(data)
 
 
-def test_a_slice_that_has_ended_is_not_received(device):
-    ours, theirs = SPAWN.Pipe()
-    child = run(receive_twice, theirs)
+def test_a_slice_that_has_ended_is_not_received(spawn, device):
+    child = spawn(receive_twice)
     with warpway.Pool(device) as pool:
-        ours.send(pool.empty(1, "int32"))
-        assert ours.recv() == "mapped"
+        child.send(pool.empty(1, "int32"))
+        assert child.receive() == "mapped"
         array = pool.empty(1, "int32")
-        ours.send(array)
-        assert ours.recv() == "received"
+        child.send(array)
+        assert child.receive() == "received"
         array.close()
         pool.info()  # frees what no process uses any more
-        ours.send("again")
-        end(child)
+        child.send("again")
+        child.result()
 
 
 def pass_on(connection):
@@ -240,139 +189,75 @@ def pass_on(connection):
     connection.recv()
 
 
-def test_passing_on_maps_nothing(device):
-    ours, theirs = SPAWN.Pipe()
-    child = run(pass_on, theirs)
+def test_passing_on_maps_nothing(spawn, device):
+    child = spawn(pass_on)
     array = warpway.empty(1, "int32", device=device)
     array.copy_from(np.array([5], "int32"))
-    ours.send(array)
-    received = ours.recv()
-    out = np.zeros(1, "int32")
-    received.copy_to(out)
-    assert out[0] == 5
-    ours.send(None)
-    end(child)
+    child.send(array)
+    assert values_of(child.receive()) == [5]
+    child.send(None)
+    child.result()
 
 
-def wait_ready(array, answers):
-    answers.put("here")
-    array.wait(timeout=60)
-    answers.put(int(np.asarray(array)[0]))
-
-
-def test_ready_point_travels():
-    import threading
-
-    gate = threading.Event()
-    stream = warpway.Stream("host")
-    array = warpway.zeros(4, "int32", device="host")
+@pytest.fixture
+def unready():
+    """An array, a stream that writes it, and what lets the stream do that."""
+    gate, stream, array = threading.Event(), warpway.Stream("host"), warpway.zeros(4, "int32", device="host")
     numbers = np.asarray(array)
-
-    def work():
-        gate.wait(60)
-        numbers[:] = 9
-
-    stream.call(work)
-    array.ready(stream)
-    answers = SPAWN.Queue()
-    child = run(wait_ready, array, answers)
-    assert answers.get(timeout=60) == "here"
+    stream.call(lambda: (gate.wait(), numbers.fill(9)))
+    yield array, stream, gate
     gate.set()
-    assert answers.get(timeout=60) == 9
-    end(child)
 
 
-def test_ready_point_travels_with_a_token():
-    import threading
+def wait_ready(talk, array):
+    talk.send("here")
+    array.wait(timeout=LIMIT_S)
+    return int(np.asarray(array)[0])
 
-    gate = threading.Event()
-    stream = warpway.Stream("host")
-    array = warpway.zeros(4, "int32", device="host")
-    numbers = np.asarray(array)
 
-    def work():
-        gate.wait(60)
-        numbers[:] = 9
-
-    stream.call(work)
-    token = array.token(stream=stream)  # does not wait
-    assert not array.is_ready and not pickle.loads(pickle.dumps(array.token())).is_ready
-    assert not array.token().open().is_ready
-    answers = SPAWN.Queue()
-    child = run(wait_ready, token, answers)
-    assert answers.get(timeout=60) == "here"
-    threading.Timer(0.05, gate.set).start()
-    assert (np.asarray(warpway.Token(array.token().to_bytes()).open()) == 9).all()  # bytes wait
-    assert answers.get(timeout=60) == 9
-    end(child)
+@pytest.mark.parametrize("by", ["array", "token"])
+def test_ready_point_travels(spawn, unready, by):
+    array, stream, gate = unready
+    child = spawn(wait_ready, array.ready(stream) if by == "array" else array.token(stream=stream))
+    assert child.receive() == "here"
+    assert not array.is_ready and not array.token().open().is_ready
+    assert not pickle.loads(pickle.dumps(array.token())).is_ready
+    gate.set()
+    assert child.result() == 9
     assert array.token().open().is_ready
 
 
-def test_text_of_a_token_waits_for_the_ready_point():
-    import threading
-
-    gate = threading.Event()
-    stream = warpway.Stream("host")
-    stream.call(lambda: gate.wait(60))
-    array = warpway.zeros(4, "int32", device="host")
+@pytest.mark.parametrize("form", ["text", "to_bytes"])
+def test_bytes_of_a_token_wait_for_the_ready_point(unready, form):
+    array, stream, gate = unready
     token = array.token(stream=stream)
-    threading.Timer(0.05, gate.set).start()
-    assert warpway.Token(token.text) == token
-    assert array.is_ready
-
-
-def lose_ready(array, answers):
-    answers.put("here")
-    try:
-        array.wait()
-    except warpway.PeerLost as error:
-        answers.put(str(error))
+    when_main_thread_sleeps(gate.set)
+    data = token.text if form == "text" else token.to_bytes()
+    assert array.is_ready and warpway.Token(data) == token and (np.asarray(warpway.Token(data).open()) == 9).all()
 
 
 def make_ready_and_hang(connection):
-    import threading
-
     stream = warpway.Stream("host")
     stream.call(threading.Event().wait)
-    connection.send(warpway.zeros(4, "int32", device="host").ready(stream))
+    connection.send(pickle.dumps(warpway.zeros(4, "int32", device="host").ready(stream)))
     connection.recv()
 
 
-def test_ready_point_of_a_killed_process():
-    ours, theirs = SPAWN.Pipe()
-    child = run(make_ready_and_hang, theirs)
-    array = ours.recv()
+def test_ready_point_of_a_killed_process(spawn):
+    child = spawn(make_ready_and_hang)
+    array = pickle.loads(child.receive())
     assert not array.is_ready
     child.kill()
     with pytest.raises(warpway.PeerLost, match=str(child.pid)):
-        array.wait(timeout=60)
-    child.join(60)
-    assert child.exitcode == -signal.SIGKILL
+        array.wait(timeout=LIMIT_S)
 
 
-def test_ready_point_of_a_process_that_was_killed_before():
-    ours, theirs = SPAWN.Pipe()
-    child = run(make_ready_and_hang, theirs)
-    data = ours.recv_bytes()
+def test_ready_point_of_a_process_that_was_killed_before(spawn):
+    child = spawn(make_ready_and_hang)
+    data = child.receive()
     child.kill()
-    child.join()
     with pytest.raises(warpway.PeerLost, match="whether its bytes are ready"):
         pickle.loads(data)
-
-
-def total(array):
-    return float(np.asarray(array).sum())
-
-
-def test_pools_of_processes():
-    from concurrent.futures import ProcessPoolExecutor
-
-    arrays = [warpway.share(np.full(1000, i, "float64"), copy=True) for i in range(8)]
-    expected = [1000.0 * i for i in range(8)]
-    with SPAWN.Pool(2) as workers:
-        assert workers.map(total, arrays) == expected
-    with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
-        assert list(executor.map(total, arrays)) == expected
 
 
 def look(thing):
@@ -384,7 +269,7 @@ def look(thing):
     if isinstance(thing, warpway.Memory):
         return thing.read(nbytes=4)
     if isinstance(thing, warpway.Timeline):
-        thing.wait(3, timeout=60)
+        thing.wait(3, timeout=LIMIT_S)
         return thing.completed
     return type(thing).__name__
 
@@ -401,28 +286,30 @@ def make_things(device):
     return [array, array[1:], array.memory, array.token(), part, part.token(), timeline, warpway.Barrier(2), pool, pool.token()]
 
 
-def look_at(queue, answers, *things):
-    answers.put([look(thing) for thing in things])
-    answers.put([look(queue.get(timeout=60)) for _ in FOUND])
+def look_at(_, queue, *things):
+    return [look(thing) for thing in things], [look(queue.get(timeout=LIMIT_S)) for _ in FOUND]
 
 
-def test_process_arguments_and_queue(device):
-    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+def test_process_arguments_and_queue(spawn, device):
+    queue = SPAWN.Queue()
     arguments, things = make_things(device), make_things(device)
-    child = run(look_at, queue, answers, *arguments)
+    child = spawn(look_at, queue, *arguments)
     for thing in things:
         queue.put(thing)
-    assert answers.get(timeout=60) == FOUND
-    assert answers.get(timeout=60) == FOUND
-    end(child)
+    assert child.result() == (FOUND, FOUND)
 
 
 def test_workers_get_each_kind(device):
-    from concurrent.futures import ProcessPoolExecutor
-
-    things = make_things(device)
     with ProcessPoolExecutor(1, mp_context=SPAWN) as executor:
-        assert list(executor.map(look, things)) == FOUND
+        assert list(executor.map(look, make_things(device))) == FOUND
+    things = make_things(device)
+    with SPAWN.Pool(1) as workers:
+        assert workers.map(look, things) == FOUND
+        assert [look(array) for array in workers.map(copied, things[:2])] == FOUND[:2]
+
+
+def copied(array):
+    return warpway.share(values_of(array), copy=True).token()
 
 
 def test_manager_keeps_each_kind_and_maps_nothing(device):
@@ -435,10 +322,3 @@ def test_manager_keeps_each_kind_and_maps_nothing(device):
             assert [look(kept[i]) for i in range(len(things))] == FOUND
         with open(f"/proc/{manager._process.pid}/maps", encoding="utf-8") as file:
             assert "libcuda" not in file.read(), "it needs no GPU"
-
-
-def test_manager():
-    with SPAWN.Manager() as manager:
-        shared = manager.dict()
-        shared["a"] = warpway.share(np.arange(5), copy=True).token(uses=0)
-        assert total(shared["a"]) == 10
