@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that use one Channel in turns, while many of them wait.
 
-If WAITERS threads wait at a Channel and have no order, a further call mostly waits for more than a second. If they have
-one, it waits for about 0.05 s, since a turn lasts 2 ms. So CALLS calls together must end within LATE_S.
+If WAITERS threads wait at a Channel and have no order, each of the CALLS further calls mostly waits for more than a
+second. If they have one, it waits for about 0.05 s, since a turn lasts 2 ms. If WW_TEST_TIMES is set, the calls together
+must end within LATE_S: a busy machine may stop a process for longer, so other runs do not judge it.
 """
 import contextlib
+import math
+import os
 import threading
 import time
 
@@ -13,11 +16,11 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import in_thread, interrupt_main_thread
+from waits import in_thread, interrupted, until
 
 WAITERS = 24
 CALLS = 10
-LATE_S = 8
+LATE_S = 8 if "WW_TEST_TIMES" in os.environ else math.inf
 
 
 def make(device, **options):
@@ -27,6 +30,13 @@ def make(device, **options):
 def send(channel):
     with channel.acquire(timeout=LIMIT_S) as frame:
         np.asarray(frame)[...] = 1
+
+
+@contextlib.contextmanager
+def in_time():
+    begin = time.monotonic()
+    yield
+    assert time.monotonic() - begin < LATE_S
 
 
 @contextlib.contextmanager
@@ -41,13 +51,6 @@ def waiters(wait):
         for result in results:
             with contextlib.suppress(warpway.Cancelled, ValueError):
                 result()
-
-
-@contextlib.contextmanager
-def in_time():
-    begin = time.monotonic()
-    yield
-    assert time.monotonic() - begin < LATE_S
 
 
 @pytest.fixture
@@ -108,19 +111,15 @@ def test_each_frame_goes_to_one_of_the_threads(device):
         with waiters(receive):
             for _ in range(20 * CALLS):
                 send(producer)
-            end = time.monotonic() + LIMIT_S
-            while len(numbers) < 20 * CALLS and time.monotonic() < end:
-                time.sleep(0.001)
+            until(lambda: len(numbers) >= 20 * CALLS)
         assert sorted(numbers) == list(range(1, 20 * CALLS + 1))
         consumer.close()
 
 
 def test_signal_ends_a_wait_for_a_turn(pairs):
     with waiters(pairs[2].receive), in_time():
-        for wait in (pairs[2].receive, lambda: warpway.wait_any(pairs[::2])):
-            threading.Timer(0.05, interrupt_main_thread).start()
-            with pytest.raises(KeyboardInterrupt):
-                wait()
+        interrupted(pairs[2].receive)
+        interrupted(warpway.wait_any, pairs[::2])
 
 
 def test_closing_ends_waits_for_turns(pairs):
