@@ -8,7 +8,7 @@ import pytest
 
 import warpway
 import warpway.aio
-from children import LIMIT_S, hold_timeline, run_python
+from children import LIMIT_S, run_python
 from waits import Gate
 
 
@@ -144,19 +144,6 @@ def test_run_refuses_what_takes_no_cancel():
             await warpway.aio.run(print)
         with pytest.raises(RuntimeError, match="StopIteration"):
             await warpway.aio.run(lambda cancel: next(iter(())))
-
-    asyncio.run(main())
-
-
-def test_wait_for_a_process_that_is_killed(spawn):
-    async def main():
-        child = spawn(hold_timeline)
-        timeline = child.receive()
-        task = asyncio.create_task(timeline.wait_async(1))
-        await asyncio.sleep(0)
-        child.kill()
-        with pytest.raises(warpway.PeerLost, match=str(child.pid)):
-            await task
 
     asyncio.run(main())
 

@@ -7,7 +7,6 @@ WW_TEST_ROUNDS says how often: a few hundred times without it, 100000 for a thor
 import gc
 import os
 import pickle
-import random
 import threading
 import time
 
@@ -15,9 +14,9 @@ import pytest
 
 import warpway
 from children import LIMIT_S
+from waits import until
 
 ROUNDS = int(os.environ.get("WW_TEST_ROUNDS", "300"))
-SEED = int(os.environ.get("WW_TEST_SEED", "1"))
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # which keeps freed memory for a while
 
 
@@ -175,7 +174,7 @@ def test_slices(device):
 
         check(step)
         stream.synchronize()
-        wait_until(lambda: pool.info().bytes_used == 0, pool.info)
+        until(lambda: pool.info().bytes_used == 0, pool.info)
 
 
 def test_channels(device):
@@ -349,62 +348,7 @@ def test_slices_there_and_back(device, spawn):
         child.send(None)
         descriptors, mappings = child.result()
         assert descriptors < 60 and mappings < 2000
-        deadline = time.monotonic() + LIMIT_S
-        while pool.info().bytes_waiting and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert (pool.info().bytes_used, pool.info().bytes_waiting) == (0, 0)
-
-
-def consume(parent):
-    """Uses what it gets until it is killed."""
-    kept = []
-    while True:
-        array = parent.recv()
-        array.pointer
-        kept.append(array)
-        del kept[:-5]
-        parent.send(len(kept))
-
-
-def wait_until(reached, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not reached():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.02)
-
-
-def test_consumers_that_are_killed(device, spawn):
-    """At any point, also with arrays on their way: all is back when they have ended."""
-    numbers = random.Random(SEED)
-    with warpway.Broker() as broker, warpway.Pool(device, bytes_max=2**23) as pool:
-        warpway.zeros(4, device=device).token(escrow=None)
-        before = broker.info()
-        for _ in range(max(ROUNDS // 100, 3)):
-            child = spawn(consume)
-            child.send(warpway.zeros(4, device=device).token())  # the child has begun
-            child.receive()
-            killer = threading.Timer(numbers.random() * 0.02, child.process.kill)
-            killer.start()
-            arrays = []
-            try:
-                while child.process.is_alive():
-                    array = pool.empty(100, "uint8") if numbers.random() < 0.5 else warpway.zeros(4, device=device)
-                    arrays.append(array)
-                    child._talk.send(array)
-                    child._talk.recv()
-                    if len(arrays) > 10:
-                        arrays.pop(0).close()
-            except (EOFError, OSError):
-                pass
-            child.kill()
-            for array in arrays:
-                array.memory.revoke()
-                array.close()
-        wait_until(lambda: (pool.info().bytes_used, pool.info().bytes_waiting) == (0, 0), pool.info)
-        del child, array, arrays
-        pool.close()  # which is in the broker, too
-        wait_until(lambda: broker.info().objects <= before.objects and broker.info().holds <= before.holds,
-                   lambda: (before, broker.info(), broker.in_flight()))  # fmt: skip
+        until(lambda: (pool.info().bytes_used, pool.info().bytes_waiting) == (0, 0), pool.info)
 
 
 def test_calls(device):

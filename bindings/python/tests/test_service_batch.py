@@ -78,25 +78,40 @@ def test_arrays(device):
             assert found.tolist() == [2.0 * (first + i) for i in range(4)]
 
 
-def test_one_call_fails_alone(device):
-    def invert(x):
-        return [1 / value if value else warpway.InvalidArgument("it is 0") for value in x]
-
-    with offered(device, "f64 x -> f64 y", invert) as (service, client):
-        tickets = submit_all(client, [(2.0,), (0.0,), (4.0,)])
+def test_results_that_fail_alone(device):
+    results = [0.5, warpway.InvalidArgument("it is 0"), "many"]
+    with offered(device, "i32 i -> f64 y", lambda i: [results[each] for each in i]) as (service, client):
+        tickets = submit_all(client, [(0,), (1,), (2,)])
         service.serve(0)
-        assert tickets[0].result(LIMIT_S) == 0.5 and tickets[2].result(LIMIT_S) == 0.25
-        with pytest.raises(warpway.InvalidArgument, match="^it is 0"):
-            tickets[1].result(LIMIT_S)
+        assert tickets[0].result(LIMIT_S) == 0.5
+        for ticket, error, words in ((tickets[1], warpway.InvalidArgument, "^it is 0"), (tickets[2], warpway.WrongState, "TypeError")):
+            with pytest.raises(error, match=words):
+                ticket.result(LIMIT_S)
 
 
-def test_what_cannot_be_a_result_fails_alone(device):
-    with offered(device, "bool x -> u8 y", lambda x: [1 if value else "many" for value in x]) as (service, client):
-        tickets = submit_all(client, [(True,), (False,)])
+def refuse(x):
+    raise warpway.QuotaExceeded("too much together")
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "words"),
+    [
+        (lambda x: [1], warpway.WrongState, "returned 1 results for 2 calls"),
+        (lambda x: [1, 2, 3], warpway.WrongState, "returned 3 results for 2 calls"),
+        (lambda x: 7, warpway.WrongState, "returns a list"),
+        (lambda x: "ab", warpway.WrongState, "returns a list"),
+        (lambda x: None, warpway.WrongState, "returns a list"),
+        (lambda x: {0: 1, 1: 2}, warpway.WrongState, "returns a list"),
+        (refuse, warpway.QuotaExceeded, "^too much together"),
+    ],
+)
+def test_what_fails_all(device, function, error, words):
+    with offered(device, "i32 x -> i32 y", function) as (service, client):
+        tickets = submit_all(client, [(1,), (2,)])
         service.serve(0)
-        assert tickets[0].result(LIMIT_S) == 1
-        with pytest.raises(warpway.WrongState, match="TypeError"):
-            tickets[1].result(LIMIT_S)
+        for ticket in tickets:
+            with pytest.raises(error, match=words):
+                ticket.result(LIMIT_S)
 
 
 def test_arguments_that_have_ended_fail_alone(device):
@@ -110,38 +125,6 @@ def test_arguments_that_have_ended_fail_alone(device):
         assert tickets[0].result(LIMIT_S) == 8
         with pytest.raises(warpway.NotFound):
             tickets[1].result(LIMIT_S)
-
-
-@pytest.mark.parametrize(
-    ("returned", "words"),
-    [
-        ([1], "returned 1 results for 2 calls"),
-        ([1, 2, 3], "returned 3 results for 2 calls"),
-        (7, "returns a list"),
-        ("ab", "returns a list"),
-        (None, "returns a list"),
-        ({0: 1, 1: 2}, "returns a list"),
-    ],
-)
-def test_wrong_list_fails_all(device, returned, words):
-    with offered(device, "i32 x -> i32 y", lambda x: returned) as (service, client):
-        tickets = submit_all(client, [(1,), (2,)])
-        service.serve(0)
-        for ticket in tickets:
-            with pytest.raises(warpway.WrongState, match=words):
-                ticket.result(LIMIT_S)
-
-
-def test_exception_fails_all(device):
-    def refuse(x):
-        raise warpway.QuotaExceeded("too much together")
-
-    with offered(device, "i32 x", refuse) as (service, client):
-        tickets = submit_all(client, [(1,), (2,)])
-        service.serve(0)
-        for ticket in tickets:
-            with pytest.raises(warpway.QuotaExceeded, match="^too much together"):
-                ticket.result(LIMIT_S)
 
 
 def test_exception_that_is_no_failure_ends_serving(device):
