@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels inside one process: frames, views, policies, threads, errors; test_channel_peers.py has the others."""
+"""Channels inside one process: frames, views, policies, threads, errors; see test_frames.py, too."""
 import asyncio
 import gc
 import pickle
@@ -15,34 +15,8 @@ from hypothesis.extra import numpy as hnp
 
 import warpway
 from children import LIMIT_S
-from waits import Gate, in_thread, interrupted, until, when_main_thread_sleeps
-
-SHAPE = (3, 4)
-
-
-class Pair:
-    """A producer, and consumers of it."""
-
-    def __init__(self, shape=SHAPE, dtype="float32", **options):
-        options.setdefault("kind", "host")
-        self.producer = warpway.Channel(None, shape, dtype, **options)
-        self.consumer = self.join()
-
-    def join(self, **options):
-        return warpway.Channel.get(self.producer.token(), **options)
-
-    def send(self, value=1, **options):
-        with self.producer.acquire(timeout=LIMIT_S) as frame:
-            np.asarray(frame)[...] = value
-        return frame.number
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.producer.close()
-        self.consumer.close()
-
+from frames import SHAPE, Pair
+from waits import Gate, in_thread, until, when_main_thread_sleeps
 
 @pytest.fixture
 def pair(device):
@@ -73,16 +47,6 @@ def test_frame_arrives_as_it_was_written(device):
         assert received.closed and pair.consumer.held == 0
 
 
-def test_memory_of_a_device_is_copied_into(device):
-    with Pair(device=device, kind="device") as pair:
-        sent = np.arange(12, dtype="float32").reshape(SHAPE)
-        assert pair.producer.send(sent) == 1
-        found = np.empty_like(sent)
-        with pair.consumer.receive(timeout=LIMIT_S) as frame:
-            frame.array.copy_to(found)
-        assert (found == sent).all()
-
-
 def test_received_frame_is_for_reading_only(pair):
     pair.send()
     with pair.consumer.receive() as frame:
@@ -103,34 +67,6 @@ def test_metadata_of_an_earlier_frame_does_not_come_again(device):
         pair.send()
         with pair.consumer.receive() as frame:
             assert frame.metadata == b""
-
-
-def test_smaller_frames(pair):
-    with pair.producer.acquire(shape=(1, 2)) as frame:
-        np.asarray(frame)[...] = 5
-    with pair.producer.acquire() as frame:
-        np.asarray(frame).reshape(-1)[:2] = 6
-        frame.publish(shape=(2, 1))
-    for shape, value in [((1, 2), 5), ((2, 1), 6)]:
-        with pair.consumer.receive() as frame:
-            assert frame.shape == shape and (np.asarray(frame) == value).all()
-
-
-def test_bytes(device):
-    with warpway.Channel(slot_bytes=1000, device=device, kind="host") as producer:
-        with warpway.Channel.get(producer.token()) as consumer:
-            assert (producer.shape, producer.dtype, producer.slot_bytes) == (None, None, 1024)
-            assert producer.send(b"abc") == 1
-            with producer.acquire() as frame:
-                memoryview(frame)[:2] = b"xy"
-                frame.publish(nbytes=2)
-            assert [bytes(consumer.receive()), bytes(consumer.receive())] == [b"abc", b"xy"]
-            numbers = np.arange(6, dtype="float32").reshape(2, 3)
-            array = warpway.empty((2, 3), "float32", device=device)
-            array.copy_from(numbers)
-            for sent in (numbers, array):
-                producer.send(sent)
-                assert bytes(consumer.receive()) == numbers.tobytes()
 
 
 @pytest.mark.parametrize("size", [{"shape": (4, 4)}, {"shape": (12,)}, {"nbytes": 4}, {"shape": 3, "nbytes": 3}])
@@ -155,16 +91,6 @@ def test_frame_of_bytes_that_does_not_fit(device):
         with pytest.raises(warpway.InvalidArgument, match="metadata"):
             producer.send(b"", b"x")
         assert producer.held == 0
-
-
-def test_block_that_raises_discards(pair):
-    with pytest.raises(KeyError):
-        with pair.producer.acquire() as frame:
-            raise KeyError
-    assert frame.closed and (pair.producer.held, pair.producer.published) == (0, 0)
-    with pair.producer.acquire() as frame:
-        frame.discard()
-    assert pair.producer.published == 0
 
 
 def test_frames_that_are_forgotten(pair):
@@ -288,18 +214,6 @@ def test_views_outlive_the_channel(pair):
     assert (view == 6).all()
 
 
-def test_frames_are_not_given_to_others(pair):
-    frame = pair.producer.acquire()
-    with warpway.Broker() as broker:
-        for share in (frame.array.token, frame.array.memory.token, frame.array.get_ipc_handle, frame.array.memory.revoke,
-                      lambda: pickle.dumps(frame.array), lambda: pickle.dumps(frame.array.memory),
-                      lambda: broker.put(None, frame.array)):  # fmt: skip
-            with pytest.raises(warpway.Unsupported, match="frame"):
-                share()
-    with pytest.raises(TypeError, match="pickle the Channel"):
-        pickle.dumps(frame)
-
-
 def test_array_can_be_closed_before_the_frame(pair):
     frame = pair.producer.acquire()
     view = np.asarray(frame)
@@ -411,41 +325,6 @@ def test_frame_with_a_stream_waits_for_that_one_only(gpu):
 # --- waiting ---
 
 
-@pytest.mark.parametrize("wait", [lambda consumer: consumer.receive(timeout=LIMIT_S), next])
-def test_ctrl_c_ends_a_wait(pair, wait):
-    interrupted(wait, pair.consumer)
-    pair.send()
-    assert pair.consumer.receive(timeout=LIMIT_S).number == 1
-
-
-def test_wait_of_a_thread(pair):
-    """Other threads run meanwhile. A frame ends it, or its Cancel."""
-    stop = warpway.Cancel()
-    result = in_thread(pair.consumer.receive, cancel=stop)
-    pair.send(3)
-    assert (np.asarray(result()) == 3).all()
-    result = in_thread(pair.consumer.receive, cancel=stop)
-    stop.set()
-    with pytest.raises(warpway.Cancelled):
-        result()
-
-
-def test_time_limits(pair):
-    for timeout in (0, 0.06):  # which ends before the main thread looks for signals, or after
-        with pytest.raises(warpway.Timeout, match="no frame has come"):
-            pair.consumer.receive(timeout=timeout)
-    with pytest.raises(warpway.Timeout, match="'none/here' has not come"):
-        warpway.Channel.get("none/here", timeout=0.01)
-    with pytest.raises(warpway.Timeout, match="no channel of the 1"):
-        warpway.wait_any([pair.consumer], timeout=0.01)
-    for _ in range(pair.producer.slots):
-        pair.send()
-    with pytest.raises(warpway.Timeout, match="consumer"):
-        pair.producer.acquire(timeout=0.01)
-    with pytest.raises(ValueError):
-        pair.consumer.receive(timeout=-1)
-
-
 def test_release_reaches_the_producer_while_the_consumer_waits(device):
     """The frame ends in this thread, and the other one is in the library."""
     with Pair(device=device, slots=2, held_max=2) as pair:
@@ -470,13 +349,6 @@ def test_publish_while_another_thread_acquires(device):
         pair.consumer.receive().release()
         result().discard()
         assert pair.producer.published == 2
-
-
-def test_close_ends_the_waits_of_other_threads(pair):
-    result = in_thread(pair.consumer.receive)
-    pair.consumer.close()
-    with pytest.raises(ValueError, match="closed"):
-        result()
 
 
 # --- the end, and policies ---
@@ -567,13 +439,6 @@ def test_by_name(device, request):
         warpway.Channel.get(name)
 
 
-@pytest.mark.parametrize("expected", [{"shape": (4, 3), "dtype": "float32"}, {"shape": SHAPE, "dtype": "int32"},
-                                      {"metadata_type": "other"}])  # fmt: skip
-def test_consumer_that_expects_other_frames(pair, expected):
-    with pytest.raises(warpway.InvalidArgument):
-        pair.join(**expected)
-
-
 @pytest.mark.parametrize("options", [
     {}, {"shape": 3}, {"dtype": "float32"}, {"slot_bytes": 0}, {"slot_bytes": -1}, {"slot_bytes": 10, "slots": 0},
     {"slot_bytes": 10, "policy": "none"}, {"slot_bytes": 10, "consumers_max": 33}, {"slot_bytes": 10, "metadata_bytes": 4097},
@@ -616,41 +481,6 @@ def test_sending_types_of_ml_dtypes(device):
 
 
 # --- asyncio ---
-
-
-def test_asynchronous_iteration(pair):
-    async def produce():
-        for i in range(10):
-            with await pair.producer.acquire_async(timeout=LIMIT_S) as frame:
-                np.asarray(frame)[...] = i
-        pair.producer.close()
-
-    async def main():
-        task = asyncio.create_task(produce())
-        found = [float(np.asarray(frame)[0, 0]) async for frame in pair.consumer]
-        await task
-        return found
-
-    assert asyncio.run(main()) == list(range(10))
-
-
-def test_cancelled_task_loses_no_frame(pair):
-    async def main():
-        for i in range(30):
-            task = asyncio.create_task(pair.consumer.receive_async())
-            await asyncio.sleep(0)
-            pair.send(i)
-            if i % 2:
-                await asyncio.sleep(0.001)
-            task.cancel()
-            try:
-                frame = await task
-            except asyncio.CancelledError:
-                frame = await pair.consumer.receive_async(timeout=LIMIT_S)
-            assert frame.number == i + 1 and (np.asarray(frame) == i).all()
-            frame.release()
-
-    asyncio.run(main())
 
 
 def test_ends_of_asynchronous_waits(pair):

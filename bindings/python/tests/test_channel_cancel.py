@@ -9,7 +9,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from test_channel import Pair
+from frames import Pair
 from waits import Gate, in_thread, until_asleep
 
 

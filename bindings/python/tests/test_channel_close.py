@@ -8,7 +8,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S, run_python
-from test_channel import SHAPE, Pair
+from frames import SHAPE, Pair
 from waits import in_thread, until_asleep
 
 

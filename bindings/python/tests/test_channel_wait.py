@@ -47,20 +47,6 @@ def test_descriptor_shows_frames_and_slots(pair):
     assert is_readable(producer, LIMIT_S)
 
 
-def test_descriptor_is_readable_when_the_channel_was_closed(pair):
-    producer, consumer = pair
-    send(producer)
-    view = np.asarray(consumer.receive(timeout=0))  # the consumer stays until this ends
-    own = os.dup(consumer.fileno())
-    assert not is_readable(own)
-    consumer.close()
-    assert is_readable(own)
-    os.close(own)
-    with pytest.raises(ValueError, match="closed"):
-        consumer.fileno()
-    assert (view == 1).all()
-
-
 def test_descriptors_are_closed(device):
     def count():
         gc.collect()

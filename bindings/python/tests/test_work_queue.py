@@ -2,7 +2,6 @@
 """Work queues: frames and their ends, loops, waits. What becomes of work if a process ends: tests/integration."""
 import asyncio
 import gc
-import os
 import pickle
 import threading
 
@@ -11,34 +10,8 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import Gate, in_thread, interrupted, is_readable
-
-SHAPE = (3, 4)
-
-
-class Members:
-    """A queue with one producer and one consumer."""
-
-    def __init__(self, shape=SHAPE, dtype="float32", **options):
-        options.setdefault("kind", "host")
-        self.producer = warpway.WorkQueue(None, shape, dtype, **options)
-        self.consumer = self.join()
-
-    def join(self, role="consumer", **options):
-        return warpway.WorkQueue.get(self.producer.token("write"), role=role, device=self.producer.device, **options)
-
-    def send(self, value=1):
-        with self.producer.acquire(timeout=LIMIT_S) as frame:
-            np.asarray(frame)[...] = value
-        return frame.number
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.producer.close()
-        self.consumer.close()
-
+from frames import SHAPE, Members
+from waits import Gate, in_thread
 
 @pytest.fixture
 def members(device):
@@ -74,16 +47,6 @@ def test_frame_arrives_as_it_was_written(device):
                 np.asarray(received)[...] = 1  # it is for reading
         assert received.closed and members.consumer.held == 0
         assert (members.producer.available, members.producer.claimed, members.producer.published) == (0, 0, 1)
-
-
-def test_smaller_frames_and_bytes(members, device):
-    with members.producer.acquire(shape=(1, 2)) as frame:
-        np.asarray(frame)[...] = 7
-    with members.consumer.receive(timeout=LIMIT_S) as received:
-        assert received.shape == (1, 2) and (np.asarray(received) == 7).all()
-    with Members(None, None, slot_bytes=100, device=device) as other:
-        assert other.producer.send(b"abc") == 1
-        assert bytes(other.consumer.receive(timeout=LIMIT_S)) == b"abc"
 
 
 # --- what becomes of a frame ---
@@ -253,72 +216,7 @@ def test_next_of_a_queue_acknowledges_the_frame_before(members):
     assert first.closed and not second.closed and members.producer.acknowledged_total == 1
 
 
-def test_asynchronous_iteration(members):
-    async def produce():
-        for value in range(10):
-            with await members.producer.acquire_async(timeout=LIMIT_S) as frame:
-                np.asarray(frame)[...] = value
-        members.producer.shutdown()
-        members.producer.close()
-
-    async def main():
-        task = asyncio.create_task(produce())
-        found = [value_of(frame) async for frame in members.consumer]
-        await task
-        return found
-
-    assert asyncio.run(main()) == list(range(10))
-
-
-def test_cancelled_task_loses_no_frame(members):
-    async def main():
-        for value in range(20):
-            task = asyncio.create_task(members.consumer.receive_async())
-            await asyncio.sleep(0)
-            members.send(value)
-            task.cancel()
-            try:
-                frame = await task
-            except asyncio.CancelledError:
-                frame = await members.consumer.receive_async(timeout=LIMIT_S)
-            assert (value_of(frame), frame.attempts) == (value, 1)
-            frame.acknowledge()
-
-    asyncio.run(main())
-
-
 # --- waiting ---
-
-
-def test_time_limits(members):
-    with pytest.raises(warpway.Timeout, match="no frame has come"):
-        members.consumer.receive(timeout=0.01)
-    with pytest.raises(warpway.Timeout, match="'none/here' has not come"):
-        warpway.WorkQueue.get("none/here", timeout=0.01)
-    for _ in range(members.producer.slots):
-        members.producer.send(np.zeros(SHAPE, "float32"))
-    with pytest.raises(warpway.Timeout, match="wait"):
-        members.producer.acquire(timeout=0.01)
-
-
-def test_cancel_and_ctrl_c(members):
-    cancel = warpway.Cancel()
-    waits = in_thread(members.consumer.receive, cancel=cancel)
-    cancel.set()
-    with pytest.raises(warpway.Cancelled):
-        waits()
-    for wait in (members.consumer.receive, members.consumer.__next__):
-        interrupted(wait)
-
-
-def test_close_ends_the_waits_of_other_threads(members):
-    waits = in_thread(members.consumer.receive)
-    members.consumer.close()
-    with pytest.raises(ValueError, match="this WorkQueue is closed"):
-        waits()
-    with pytest.raises(ValueError, match="closed"):
-        members.consumer.token()
-    assert "closed" in repr(members.consumer)
 
 
 # --- making and opening ---
@@ -362,13 +260,6 @@ def test_by_name_and_by_pickle(device, request):
             warpway.WorkQueue.get(name, role="producer")
 
 
-@pytest.mark.parametrize("expected", [{"shape": (3, 5), "dtype": "float32"}, {"shape": SHAPE, "dtype": "int32"},
-                                      {"metadata_type": "other"}])
-def test_member_that_expects_something_else(members, expected):
-    with pytest.raises(warpway.InvalidArgument, match="asked for"):
-        members.join(**expected)
-
-
 def test_roles(members):
     with members.join("keeper") as keeper:
         for queue, call in ((members.consumer, "acquire"), (members.producer, "receive"), (keeper, "acquire"),
@@ -386,16 +277,6 @@ def test_queue_that_cannot_be(device, options):
     with pytest.raises(ValueError) as caught:
         warpway.WorkQueue(None, slot_bytes=4, device=device, **options)
     assert "ww_" not in str(caught.value).lower()
-
-
-def test_frames_are_not_given_to_others(members):
-    frame = members.producer.acquire()
-    with pytest.raises(warpway.Unsupported, match="frame"):
-        frame.array.token()
-    with pytest.raises(TypeError, match="pickle the WorkQueue"):
-        pickle.dumps(frame)
-    with pytest.raises(TypeError):
-        type(frame)()
 
 
 def test_loops_end_while_views_of_their_last_frames_exist(device):
@@ -433,14 +314,7 @@ def test_asyncio_loop_ends_while_a_view_of_its_last_frame_exists(device):
 # --- descriptors ---
 
 
-def test_descriptor_of_a_closed_queue(members):
-    own = os.dup(members.consumer.fileno())
-    assert not is_readable(own)
-    members.consumer.close()
-    assert is_readable(own, LIMIT_S)
-    os.close(own)
-    with pytest.raises(ValueError, match="closed"):
-        members.consumer.fileno()
+def test_keeper_has_no_descriptor(members):
     with members.join("keeper") as keeper, pytest.raises(warpway.AccessDenied):
         keeper.fileno()
 
