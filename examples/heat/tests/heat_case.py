@@ -179,10 +179,11 @@ def main(cases):
         try:
             skipped = case()
             print(f"ok {number} - {title}" + (f" # SKIP {skipped}" if skipped else ""), flush=True)
-        except Exception:  # each case is told, whatever happens
+        except Exception as error:  # each case is told, whatever happens
             failed += 1
-            print(f"not ok {number} - {title}", flush=True)
             print(re.sub("(?m)^", "# ", traceback.format_exc().rstrip()), flush=True)
+            print(f"# {type(error).__name__}: {' '.join(str(error).split())}", flush=True)  # the reason, as the totals have it
+            print(f"not ok {number} - {title}", flush=True)
         finally:
             end_started()
     end_broker()

@@ -9,70 +9,68 @@
   --sanitizer  the programs have a sanitizer, which keeps memory that was freed: memory is not compared
 
 Four more watchers stay all the time. Each frame that a watcher receives is checked: its checksum, its shape, its step.
-Frames have 64 KiB, and each step is a frame. Descriptors and memory of daemon, broker and a watcher that stays are
-compared while no others are there, the medians of the first and the last third of the time: at most 8 descriptors, and 1 MiB and a tenth of
-memory that is the process's own (RssAnon) may be more. The environment names the programs: heat_case.py. If HEAT_JAVA
-in it is the command of the client in Java, that stays too, with a heap of a fixed size; a heap that leaks ends it.
+Frames have 64 KiB, and each step is a frame. Descriptors and memory of daemon, broker, supervisor and a watcher that
+stays are compared in states of rest: the daemon and the broker count nobody but those that stay, for which the test
+waits. At the end there are at most 8 descriptors more than before anybody had left, and at most 1 MiB and a tenth more of a
+process's own memory (Anonymous of smaps_rollup) than after a first kill and a first round of watchers. The
+environment names the programs: heat_case.py. If HEAT_JAVA in it is the command of the client in Java, that stays too,
+with a heap of a fixed size; a heap that leaks ends it.
 """
 import argparse
 import json
 import os
 import random
+import re
 import signal
-import statistics
 import sys
 import time
+from collections import Counter
 
 sys.dont_write_bytecode = True  # the sources may be another user's
 
 from heat_case import (  # noqa: E402
-    WARPWAY, Daemon, Watcher, end_broker, end_started, expect, path_of, read, run, start, wait_until)
+    LIMIT_S, WARPWAY, Daemon, Watcher, end_broker, end_started, expect, path_of, read, run, start, wait_until)
 
-FDS_MORE = 8  # some belong to processes whose end was not noticed yet
+FDS_MORE = 8  # the calls that ask for a state have descriptors, too, which are closed some time after them
 KIB_MORE, SHARE_MORE = 1024, 0.1
-SETTLE_S = 10
 WATCHERS_MOST = 24  # at one time, beside those that stay
 STAY = 4
 
 
 def own_kib(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as stream:
-        return next(int(line.split()[1]) for line in stream if line.startswith("RssAnon:"))
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as stream:
+        return next(int(line.split()[1]) for line in stream if line.startswith("Anonymous:"))
+
+
+def descriptors(pid):
+    """What each shows, sorted."""
+    shown = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            shown.append(re.sub(r":\[\d+\]", "", os.readlink(f"/proc/{pid}/fd/{fd}")))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return sorted(shown)
 
 
 class Use:
-    """Descriptors and memory of some processes in the course of time."""
+    """Descriptors and memory of a process in a state of rest."""
 
-    def __init__(self):
-        self.samples = {}
+    def __init__(self, pid, kept):
+        """kept: descriptors of objects, which the broker keeps for up to a minute after the end of who got a token."""
+        self.descriptors = descriptors(pid)
+        self.fds = len(self.descriptors) - kept
+        self.kib = own_kib(pid)
 
-    def take(self, what, pid, kept):
-        """kept: descriptors of objects, which the broker keeps for up to a minute after the end of who got a token.
-
-        The supervisor closes descriptors in a thread of its own, so a count that is too high is looked at again.
-        """
-        most = self.samples[what][0][0] + FDS_MORE if what in self.samples else sys.maxsize
-        end = time.monotonic() + SETTLE_S
-        try:
-            while (fds := len(os.listdir(f"/proc/{pid}/fd")) - kept) > most and time.monotonic() < end:
-                time.sleep(0.01)
-            self.samples.setdefault(what, []).append((fds, own_kib(pid)))
-        except (FileNotFoundError, ProcessLookupError, StopIteration):
-            pass  # it has just ended
-
-    def compare(self, is_memory_kept):
-        """A line for each, and whether all is well. is_memory_kept: by a sanitizer, so that memory says nothing."""
-        lines, good = [], True
-        for what, samples in sorted(self.samples.items()):
-            third = max(1, len(samples) // 3)
-            (fds, kib), (late_fds, late_kib) = (
-                [statistics.median(sample[i] for sample in part) for i in (0, 1)]
-                for part in (samples[:third], samples[-third:]))
-            grows = late_fds > fds + FDS_MORE or (not is_memory_kept and late_kib > kib * (1 + SHARE_MORE) + KIB_MORE)
-            good = good and not grows
-            lines.append(f"{what}: {len(samples)} samples, descriptors {fds:.0f} -> {late_fds:.0f}, memory {kib:.0f} -> "
-                         f"{late_kib:.0f} KiB" + (": IT GROWS" if grows else ""))
-        return lines, good
+    def growth(self, fresh, warm, is_memory_kept):
+        """What has grown, with its figures. is_memory_kept: by a sanitizer, so that memory says nothing."""
+        grown = []
+        if self.fds > fresh.fds + FDS_MORE:
+            more = Counter(self.descriptors) - Counter(fresh.descriptors)
+            grown.append(f"descriptors {fresh.fds} -> {self.fds}, more by {dict(more)}")
+        if not is_memory_kept and self.kib > warm.kib * (1 + SHARE_MORE) + KIB_MORE:
+            grown.append(f"memory {warm.kib} -> {self.kib} KiB")
+        return " and ".join(grown)
 
 
 class JavaClient:
@@ -102,12 +100,10 @@ class Soak:
     def __init__(self, options):
         self.options = options
         self.random = random.Random(options.seed)
-        self.use = Use()
         self.visitors = []
         self.started = self.killed = self.kills = 0
         self.frames_before = self.frames_now = 0
         self.received = 0
-        self.processes = 0
         self.kill_at = sorted(self.random.randrange(options.frames) for _ in range(options.kills))
         self.daemon = Daemon("soak", rows=128, columns=128, rows_max=128, columns_max=128, frames_per_second=0)
         self.run = self.daemon.status()["run"]
@@ -117,24 +113,43 @@ class Soak:
         self.java = JavaClient(os.environ["HEAT_JAVA"]) if os.environ.get("HEAT_JAVA") else None
 
     def look(self):
-        """How many frames there were."""
+        """Its status: how many frames there were."""
         status = self.daemon.status()
         expect(status["run"] == self.run and status["restarts"] == self.kills, f"another simulation: {status}")
         self.frames_now = status["frames"]
+        return status
 
     def broker(self):
-        return json.loads(run(WARPWAY, "serve", "--status", "--json").stdout)
+        done = run(WARPWAY, "serve", "--status", "--json")
+        expect(done.returncode == 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def is_at_rest(self):
+        """The daemon serves those that stay, and the broker knows them, the daemon and the command that asks."""
+        stay = STAY + (self.java is not None)
+        return self.look()["watchers"] == stay and self.broker()["processes"] == stay + 2
 
     def measure(self):
-        """While the daemon and the watchers that stay are alone, which the broker must have noticed."""
-        self.processes = self.processes or self.broker()["processes"]
-        wait_until(lambda: self.broker()["processes"] == self.processes, "the broker to notice who has ended")
+        wait_until(self.is_at_rest, "the daemon and the broker to notice who has ended and who is back")
         broker = self.broker()
-        for what, pid, kept in (("daemon", self.daemon.process.pid, 0), ("broker", broker["pid"], broker["fds"]),
-                                ("supervisor", broker["supervisor_pid"], broker["fds"]),
-                                ("watcher", self.staying[0].process.pid, 0),
-                                *([("client in Java", self.java.process.pid, 0)] if self.java else [])):
-            self.use.take(what, pid, kept)
+        pids = {"daemon": (self.daemon.process.pid, 0), "broker": (broker["pid"], broker["fds"]),
+                "supervisor": (broker["supervisor_pid"], broker["fds"]), "watcher": (self.staying[0].process.pid, 0)}
+        if self.java:
+            pids["client in Java"] = self.java.process.pid, 0
+        return {what: Use(*which) for what, which in pids.items()}
+
+    def compare(self, fresh, warm):
+        """A line for each, and what has grown. The supervisor closes descriptors in a thread of its own, so what has
+        too many is looked at again."""
+        end = time.monotonic() + LIMIT_S
+        last = self.measure()
+        while any(use.fds > fresh[what].fds + FDS_MORE for what, use in last.items()) and time.monotonic() < end:
+            last = self.measure()
+        lines = [f"{what}: descriptors {fresh[what].fds} -> {use.fds}, memory {warm[what].kib} -> {use.kib} KiB"
+                 for what, use in last.items()]
+        grown = [f"{what}: {growth}" for what, use in last.items()
+                 if (growth := use.growth(fresh[what], warm[what], self.options.sanitizer))]
+        return lines, grown
 
     def frames(self):
         return self.frames_before + self.frames_now
@@ -164,9 +179,9 @@ class Soak:
                 self.check(watcher.counts())
                 self.visitors.remove(watcher)
 
-    def visit(self):
+    def visit(self, most):
         """A round of watchers, until they have ended."""
-        count = min(self.options.uis - self.started, self.random.randint(1, WATCHERS_MOST))
+        count = min(self.options.uis - self.started, most)
         self.visitors = [Watcher("soak", self.random.choice([1, 10, 100, 1000, 0])) for _ in range(count)]
         self.started += count
         while self.visitors:
@@ -186,16 +201,25 @@ class Soak:
         self.kills += 1
         self.daemon.start()
 
+    def warm_up(self):
+        """What a daemon and a broker have made once does not grow any more."""
+        if self.kill_at:
+            self.kill()
+        self.visit(min(WATCHERS_MOST, self.options.uis // 2))
+
     def go(self):
-        self.measure()
+        """What grew since the first state of rest."""
+        fresh = self.measure()
+        self.warm_up()
+        warm = self.measure()
         while self.frames() < self.options.frames or self.started < self.options.uis:
             self.step()
             if self.frames() * self.options.uis >= self.started * self.options.frames:
-                self.visit()
-            self.measure()
+                self.visit(self.random.randint(1, WATCHERS_MOST))
+                wait_until(self.is_at_rest, "the next round's places")
         while self.kill_at:
             self.kill()
-        self.look()
+        lines, grown = self.compare(fresh, warm)
         for watcher in self.staying:
             counts = watcher.stop()
             self.check(counts)
@@ -203,6 +227,7 @@ class Soak:
         if self.java:
             self.received += self.java.stop()
         expect(self.daemon.end() == 0, self.daemon.said())
+        return lines, grown
 
 
 def parse():
@@ -227,15 +252,17 @@ def main():
     good = False
     try:
         soak = Soak(options)
-        soak.go()
-        lines, good = soak.use.compare(options.sanitizer)
+        lines, grown = soak.go()
         seconds = time.monotonic() - begin
         print(f"{mark}{soak.frames()} frames of 64 KiB published, {soak.received} received and none torn, by {soak.started} "
               f"watchers that came and went ({soak.killed} killed) and {STAY} that stayed; {soak.kills} daemons killed; "
               f"{seconds:.0f} s")
         print("\n".join(mark + line for line in lines))
+        good = not grown
+        if grown:
+            print(f"{mark}IT GROWS: " + "; ".join(grown))
     except AssertionError as error:
-        print("\n".join(mark + line for line in str(error).splitlines()))
+        print(mark + " ".join(str(error).split()))
     finally:
         end_started()
         end_broker()

@@ -57,6 +57,7 @@ static int complain(ww_status status)
 	return 1;
 }
 
+/* A daemon ended while this process joined its channel. */
 static bool is_missed(ww_status status)
 {
 	return status == WW_ERR_NOT_FOUND || status == WW_ERR_PEER_LOST;
@@ -163,13 +164,26 @@ static int write_last(const char *path, const struct watch *watch)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static ww_status join(ww_device *device, const char *name, struct watch *watch,
+	ww_channel **out_channel)
 {
 	struct ww_consumer_params params = {
 		.struct_size = sizeof(params),
 		.flags = WW_CONSUMER_REATTACH,
 		.metadata_type = HEAT_METADATA_TYPE,
 	};
+	ww_status status;
+
+	while (is_missed(status = ww_channel_get(device, NULL, name, &params, PATIENCE_NS, stop,
+				 out_channel))) {
+		watch->misses++;
+		poll(NULL, 0, RETRY_MS);
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
 	struct watch watch = {0};
 	ww_device *device = NULL;
 	ww_channel *channel = NULL;
@@ -185,8 +199,7 @@ int main(int argc, char **argv)
 	if (status == WW_OK)
 		status = ww_device_open("host", &device);
 	if (status == WW_OK)
-		status = ww_channel_get(device, NULL, argv[1], &params, PATIENCE_NS, stop,
-			&channel);
+		status = join(device, argv[1], &watch, &channel);
 	code = status == WW_OK
 		? receive_all(channel, strtoull(argv[2], NULL, 10), argc == 4, &watch)
 		: status == WW_CANCELLED ? 0
