@@ -53,9 +53,9 @@
 #endif
 
 #if WARPWAY_EXCEPTIONS
-#define WARPWAY_ABI v0
+#define WARPWAY_ABI v1
 #else
-#define WARPWAY_ABI v0_aborts
+#define WARPWAY_ABI v1_aborts
 #endif
 
 namespace warpway
