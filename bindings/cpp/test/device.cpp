@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.cpp - devices, streams, memory, pools and tensors of one process, without a broker
+ * device.cpp - devices, streams, memory, pools, tensors, kernels and cancels of one process,
+ * without a broker
  */
 #include "test.hpp"
 
@@ -8,6 +9,7 @@
 #include <memory>
 #include <poll.h>
 #include <sys/socket.h>
+#include <thread>
 
 using namespace warpway;
 using namespace std::chrono_literals;
@@ -409,4 +411,154 @@ TEST("events")
 		CLAIM(event::try_open_handle(on, one.handle()).status() == status::unsupported);
 	else
 		REFUSED(status::unsupported, one.handle());
+}
+
+/* Kernels from a file and from memory */
+
+static std::string kernels_path()
+{
+	const char *path = std::getenv("WW_TEST_KERNELS");
+
+	if (!path)
+		throw test::skipped("WW_TEST_KERNELS does not name the kernels of the tests");
+	return path;
+}
+
+/* A kernel that stores 7 where its argument points; the fake driver has it in C. */
+static std::string ptx()
+{
+	return ".version 6.0\n.target sm_50\n.address_size 64\n"
+	       "// fakecuda: " +
+		kernels_path() +
+		"\n"
+		".visible .entry store_seven(.param .u64 out)\n"
+		"{\n"
+		"	.reg .u32 %r;\n"
+		"	.reg .u64 %d;\n"
+		"	ld.param.u64 %d, [out];\n"
+		"	mov.u32 %r, 7;\n"
+		"	st.u32 [%d], %r;\n"
+		"	ret;\n"
+		"}\n";
+}
+
+static kernel_module load(const device &on)
+{
+	if (on.info().backend() == backend::host)
+		return kernel_module::load(on, kernels_path());
+	return kernel_module::load_image(on, ptx().data(), ptx().size());
+}
+
+TEST("a kernel is loaded, described and launched")
+{
+	const device on = test::device_with(capability::module, "modules");
+	const stream by = stream::create(on);
+	const memory there = memory::create(on, 1);
+	const kernel seven = load(on).find("store_seven");
+	std::uint32_t number = 0;
+
+	CLAIM(seven.info().threads_max() <= 1024 && seven.info().shared_bytes() == 0);
+	CLAIM(seven.info().shared_bytes_max() > 0 && seven.info().local_bytes() == 0);
+	CLAIM(seven.info().argument_count() == 1 ||
+		seven.info().argument_count() == WW_KERNEL_ARGUMENTS_UNKNOWN);
+	CLAIM(seven.argument_bytes(0) == 8 || !seven.argument_bytes(0));
+	CLAIM(seven.argument_bytes(0).has_value() == (seven.info().argument_count() == 1));
+	CLAIM(!seven.argument_bytes(1));
+	CLAIM((seven.info().registers() > 0) == (on.info().backend() == backend::cuda));
+	seven.launch(by, {{2, 2, 2}, {32, 2, 1}, 64}, there.pointer());
+	by.synchronize();
+	there.read(0, &number, sizeof(number));
+	CLAIM(number == 7);
+	CLAIM(seven.try_launch(by, {{1, 1, 1}, {2048, 1, 1}}, there.pointer()).status() ==
+		status::invalid);
+}
+
+TEST("what is no module or kernel is refused")
+{
+	const device on = test::device_with(capability::module, "modules");
+	const kernel_module loaded = load(on);
+
+	REFUSED(status::not_found, kernel_module::load(on, "/no/such/file"));
+	REFUSED(status::invalid, kernel_module::load_image(on, "text", 4));
+	CLAIM(loaded.try_find("no_such_kernel").status() == status::not_found);
+	CLAIM(loaded.try_find(std::string(5000, 'x')).status() == status::not_found);
+}
+
+/* Calls that wait, ended by another thread */
+
+TEST("a flag is set and cleared, and a copy is the same flag")
+{
+	const cancel stop = cancel::create();
+	const cancel same = stop;
+
+	CLAIM(!stop.is_set() && same == stop);
+	same.set();
+	CLAIM(stop.is_set() && same.is_set());
+	stop.clear();
+	CLAIM(!stop.is_set() && !same.is_set());
+	CLAIM(cancel::create() != stop);
+}
+
+TEST("an empty cancel is no flag")
+{
+	const cancel none;
+	const timeline mine = timeline::create();
+
+	none.set();
+	CLAIM(!none && !none.is_set());
+	none.clear();
+	CLAIM(mine.wait(1, 1ms, none) == outcome::timed_out);
+	CLAIM(mine.wait(1, 1ms, {}) == outcome::timed_out);
+}
+
+TEST("a flag that was set before ends a wait at once")
+{
+	const timeline mine = timeline::create();
+	const cancel stop = cancel::create();
+
+	stop.set();
+	CLAIM(mine.wait(1, forever, stop) == outcome::cancelled);
+	const result<outcome> tried = mine.try_wait(1, 1h, stop);
+
+	CLAIM(tried && *tried == outcome::cancelled && tried.status() == status::ok);
+	stop.clear();
+	CLAIM(mine.wait(1, 1ms, stop) == outcome::timed_out);
+}
+
+TEST("the flag lives as long as a copy of it")
+{
+	const timeline mine = timeline::create();
+	cancel stop = cancel::create();
+	outcome ended = outcome::done;
+	std::thread waiter([&mine, &ended, own = stop] { ended = mine.wait(1, forever, own); });
+
+	stop.set();
+	stop.reset();
+	waiter.join();
+	CLAIM(!stop && ended == outcome::cancelled);
+}
+
+TEST("what waits for a stream ends, and the stream goes on")
+{
+	const device on = test::device_with(capability::stream_value, "values of streams");
+	const stream by = stream::create(on);
+	const timeline mine = timeline::create();
+	const cancel stop = cancel::create();
+
+	mine.prepare(on);
+	CLAIM(mine.stream_wait(by, 1, 0s, wait_mode::unsubmitted) == outcome::done);
+	CLAIM(by.synchronize(1ms) == outcome::timed_out);
+	stop.set();
+	CLAIM(by.synchronize(forever, stop) == outcome::cancelled);
+	CLAIM(mine.stream_wait(by, 2, forever, wait_mode::usual, stop) == outcome::cancelled);
+	mine.signal(1);
+	by.synchronize();
+	CLAIM(by.synchronize(forever, stop) == outcome::done);
+}
+
+TEST("a status and an outcome have the same name")
+{
+	CLAIM(name_of(status::cancelled) == std::string("WW_CANCELLED"));
+	CLAIM(name_of(status::given_up) == std::string("WW_ERR_GIVEN_UP"));
+	CLAIM(static_cast<std::int32_t>(outcome::cancelled) == WW_CANCELLED);
 }

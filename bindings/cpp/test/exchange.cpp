@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service.cpp - a service and its client in one process
+ * exchange.cpp - channels, work queues and services, with all members in one process
  */
 #include "test.hpp"
 
@@ -10,6 +10,236 @@
 
 using namespace warpway;
 using namespace std::chrono_literals;
+
+static constexpr std::uint64_t slot_bytes = 4096;
+
+/* Frame, To: of a channel, or of a work queue. */
+template <class Frame, class To>
+static void send(const To &to, const char *text)
+{
+	Frame made;
+
+	CLAIM(to.acquire(made, forever) == outcome::done);
+	std::strcpy(static_cast<char *>(made.raw().metadata), text);
+	made.raw().metadata_bytes = static_cast<std::uint32_t>(std::strlen(text) + 1);
+	made.raw().bytes = 0;
+	to.publish(made);
+}
+
+TEST("frames go from a producer to a consumer, in order, and end")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	channel producer = channel::create(on, "cpp/channel", slot_bytes, options);
+	consumer_options wants;
+
+	wants.metadata_type = "text";
+	const channel consumer = *channel::get(on, "cpp/channel", forever, wants);
+	frame got;
+
+	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
+	for (const char *text : {"one", "two", "three"})
+		send<frame>(producer, text);
+	CLAIM(producer.info().published() == 3 && producer.info().is_producer());
+	for (const char *text : {"one", "two", "three"}) {
+		CLAIM(consumer.receive(got, forever) == outcome::done);
+		CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), text));
+		consumer.release(got);
+	}
+	producer = channel();
+	CLAIM(consumer.receive(got, forever) == outcome::end);
+	CLAIM(consumer.info().received() == 3 && consumer.info().dropped() == 0);
+}
+
+TEST("a consumer by token gets the newest frame; wrong types and sides are refused")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.policy = channel_policy::latest;
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	const channel producer = channel::create(on, "", slot_bytes, options);
+
+	for (const char *text : {"old", "new"})
+		send<frame>(producer, text);
+	consumer_options wants;
+
+	wants.metadata_type = "numbers";
+	REFUSED(status::mismatch,
+		channel::import_token(on, producer.export_token(), wants));
+	const channel consumer = channel::import_token(on, producer.export_token());
+	frame got;
+
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), "new"));
+	consumer.release(got);
+	REFUSED(status::access, producer.receive(got, 0s));
+	frame held;
+
+	CLAIM(producer.acquire(held, forever) == outcome::done);
+	producer.discard(held);
+	REFUSED(status::invalid, producer.discard(held));
+}
+
+TEST("the producer learns of its consumers, and evicts one; an observer sees it")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.slots = 1;
+	options.metadata_bytes = 16;
+	options.deadline = 1h;
+	options.evict_after = 2h;
+	options.consumers_per_uid_max = 2;
+	const channel producer = channel::create(on, "cpp/members", slot_bytes, options);
+	consumer_options watches;
+
+	watches.observe = true;
+	const channel observer = *channel::get(on, "cpp/members", forever, watches);
+
+	CLAIM(observer.info().is_observer() && !observer.info().number());
+	CLAIM(observer.info().deadline() == 1h && observer.info().evict_after() == 2h);
+	CLAIM(observer.info().consumers_per_uid_max() == 2 && !observer.consumer(0));
+	CLAIM(producer.wait_consumers(1, 0s) == outcome::timed_out);
+	consumer_options wants;
+
+	wants.deadline = 1min;
+	REFUSED(status::mismatch, channel::get(on, "cpp/members", forever, wants));
+	const channel consumer = *channel::get(on, "cpp/members", forever);
+
+	CLAIM(producer.wait_consumers(1, forever) == outcome::done);
+	send<frame>(producer, "one");
+	frame got;
+
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(consumer.info().number() == 0u);
+	frame none;
+
+	CLAIM(producer.acquire(none, 0s) == outcome::timed_out);
+	CLAIM(observer.info().waits_for() == 0u);
+	CLAIM(observer.consumer(0)->is_waited_for() && observer.consumer(0)->held() == 1);
+	producer.evict(*consumer.info().number());
+	REFUSED(status::evicted, producer.acquire(none, forever));
+	CLAIM(observer.consumer(0)->is_evicted());
+	consumer.release(got);
+	REFUSED(status::evicted, consumer.receive(got, forever));
+	channel_event event;
+
+	CLAIM(producer.next_event(event, 0s) == outcome::done);
+	CLAIM(event.kind() == channel_event_kind::consumer_joined && event.consumer() == 0u);
+	CLAIM(producer.next_event(event, 0s) == outcome::done);
+	CLAIM(event.kind() == channel_event_kind::consumer_evicted && event.program()[0] != 0);
+	CLAIM(producer.next_event(event, 0s) == outcome::timed_out);
+}
+
+TEST("one wait is over several channels, and a descriptor shows which can go on")
+{
+	const device on = test::device();
+	channel producers[2] = {channel::create(on, "cpp/a", slot_bytes),
+		channel::create(on, "cpp/b", slot_bytes)};
+	const channel consumers[2] = {*channel::get(on, "cpp/a", forever),
+		*channel::get(on, "cpp/b", forever)};
+	const descriptor shows = consumers[1].eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(!channel::wait_any(consumers, 2, 0s) && poll(&look, 1, 0) == 0);
+	frame made;
+
+	CLAIM(producers[1].acquire(made, forever) == outcome::done);
+	made.raw().metadata_bytes = 0;
+	producers[1].publish(made);
+	CLAIM(*channel::wait_any(consumers, 2, forever) == 1 && poll(&look, 1, -1) == 1);
+	REFUSED(status::invalid, channel::wait_any(consumers, 0, 0s));
+}
+
+/* Work queues */
+
+static void must_be(const work_frame &got, const char *text, bool is_repeat)
+{
+	CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), text));
+	CLAIM(got.is_repeat() == is_repeat);
+}
+
+TEST("work goes to one consumer each, comes again when it is rejected, and ends")
+{
+	const device on = test::device();
+	work_queue_options options;
+
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	const work_queue keeper = work_queue::create(on, "cpp/queue", slot_bytes, options);
+	work_queue producer = *work_queue::get(on, "cpp/queue", work_role::producer, forever);
+	const work_queue consumer =
+		*work_queue::get(on, "cpp/queue", work_role::consumer, forever, {"text"});
+	work_frame got;
+
+	const descriptor shows = consumer.eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(consumer.receive(got, 0s) == outcome::timed_out && poll(&look, 1, 0) == 0);
+	for (const char *text : {"one", "two"})
+		send<work_frame>(producer, text);
+	CLAIM(poll(&look, 1, -1) == 1);
+	CLAIM(producer.info().published() == 2 && producer.info().available() == 2);
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	must_be(got, "one", false);
+	consumer.reject(got);
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	must_be(got, "one", true);
+	CLAIM(consumer.finish(got) == outcome::not_ready); /* its producer may write there again */
+	consumer.acknowledge(got);
+	keeper.close();
+	CLAIM(producer.acquire(got, 0s) == outcome::end);
+	producer = work_queue();
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(consumer.finish(got) == outcome::done);
+	must_be(got, "two", false);
+	consumer.acknowledge(got);
+	CLAIM(consumer.receive(got, forever) == outcome::end);
+	CLAIM(consumer.info().received() == 3 && consumer.info().is_closed());
+	CLAIM(consumer.info().published_total() == 2 && consumer.info().uncounted() == 0);
+}
+
+TEST("work that failed is read; tokens open a queue; wrong types and roles are refused")
+{
+	const device on = test::device();
+	work_queue_options options;
+
+	options.role = work_role::producer;
+	options.attempts_max = 1;
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	const work_queue producer = work_queue::create(on, "", slot_bytes, options);
+	const token pass = producer.export_token(access::read);
+
+	REFUSED(status::mismatch,
+		work_queue::import_token(on, pass, work_role::consumer, {"numbers"}));
+	REFUSED(status::access, work_queue::import_token(on, pass, work_role::producer));
+	const work_queue consumer = work_queue::import_token(on, pass, work_role::consumer);
+	const work_queue failed = work_queue::import_token(on, pass, work_role::failed);
+	work_frame got;
+
+	send<work_frame>(producer, "hard");
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	consumer.reject(got);
+	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
+	CLAIM(failed.receive(got, forever) == outcome::done);
+	must_be(got, "hard", true);
+	failed.acknowledge(got);
+	REFUSED(status::access, producer.reject(got));
+	REFUSED(status::access, consumer.close());
+	work_frame held;
+
+	CLAIM(producer.acquire(held, forever) == outcome::done);
+	producer.discard(held);
+	REFUSED(status::invalid, producer.discard(held));
+}
+
+/* Services */
 
 TEST("functions are offered, found, called, fail and drain")
 {
