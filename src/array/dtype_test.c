@@ -41,12 +41,11 @@ static const struct {
 	{"float8_e4m3b11fnuzx65535", {9, 8, 65535}},
 };
 
-static void names_go_there_and_back(void **state)
+UNIT_TEST(names_go_there_and_back)
 {
 	struct ww_dtype dtype;
 	char text[WW_DTYPE_NAME_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		assert_int_equal(ww_dtype_parse(known[i].name, &dtype), WW_OK);
 		assert_memory_equal(&dtype, &known[i].dtype, sizeof(dtype));
@@ -57,7 +56,7 @@ static void names_go_there_and_back(void **state)
 	assert_memory_equal(&dtype, (&(struct ww_dtype){17, 4, 2}), sizeof(dtype));
 }
 
-static void what_is_no_name(void **state)
+UNIT_TEST(what_is_no_name)
 {
 	static const char *const texts[] = {"", "float", "float33", "float256", "float032",
 		"float32x", "float32x0", "float32x01", "float32x65536", "float32x4294967297",
@@ -67,7 +66,6 @@ static void what_is_no_name(void **state)
 		"99999999999999999999", "float-32", "e4m3"};
 	struct ww_dtype dtype = {1, 2, 3};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!strcmp(texts[i], "float8")) /* of no known form, but there is such a number */
 			assert_int_equal(ww_dtype_parse(texts[i], &(struct ww_dtype){0}), WW_OK);
@@ -77,12 +75,11 @@ static void what_is_no_name(void **state)
 	assert_memory_equal(&dtype, (&(struct ww_dtype){1, 2, 3}), sizeof(dtype));
 }
 
-static void a_type_that_was_never_set(void **state)
+UNIT_TEST(a_type_that_was_never_set)
 {
 	const struct ww_dtype dtype = {0};
 	struct ww_array array;
 
-	(void)state;
 	assert_fails(ww_array_set(&array, &dtype, 0, NULL, NULL, 0), WW_ERR_INVALID);
 	assert_non_null(strstr(ww_error_last()->message, "is not filled in"));
 }
@@ -91,13 +88,12 @@ static void a_type_that_was_never_set(void **state)
  * Every type that can be has a name, which leads back to it; every other is refused by name and by
  * array.
  */
-static void every_type(void **state)
+UNIT_TEST(every_type)
 {
 	static const uint16_t lanes[] = {0, 1, 2, 3, 4, 8, 65535};
 	const int64_t shape = 3;
 	uint32_t named = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 256 * 256 * 7; i++) {
 		struct ww_dtype dtype = {(uint8_t)(i & 255), (uint8_t)(i >> 8 & 255),
 			lanes[i >> 16]};
@@ -123,14 +119,4 @@ static void every_type(void **state)
 	assert_int_equal(named, (5 + 5 + 5 + 31 + 5 + 4 + 1 + 8) * 6 + (3 + 2 + 1) * 2 + 2 * 2 + 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_go_there_and_back),
-		cmocka_unit_test(what_is_no_name),
-		cmocka_unit_test(a_type_that_was_never_set),
-		cmocka_unit_test(every_type),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("dtype")

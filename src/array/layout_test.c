@@ -25,7 +25,7 @@ static struct ww_array matrix(void)
 	return array_of(2, (const int64_t[]){4, 6});
 }
 
-static void set_is_c_order(void **state)
+UNIT_TEST(set_is_c_order)
 {
 	struct ww_array array = array_of(3, (const int64_t[]){2, 3, 5});
 	const struct ww_array want = {.struct_size = sizeof(want),
@@ -37,7 +37,6 @@ static void set_is_c_order(void **state)
 		.strides = {60, 20, 4}};
 	uint64_t bytes;
 
-	(void)state;
 	assert_memory_equal(&array, &want, sizeof(array));
 	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
 	assert_int_equal(bytes, 120);
@@ -46,12 +45,11 @@ static void set_is_c_order(void **state)
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
 }
 
-static void no_dimension_is_one_element(void **state)
+UNIT_TEST(no_dimension_is_one_element)
 {
 	struct ww_array array = array_of(0, NULL);
 	uint64_t bytes;
 
-	(void)state;
 	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
 	assert_int_equal(bytes, 4);
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
@@ -62,12 +60,11 @@ static void no_dimension_is_one_element(void **state)
 	assert_fails(ww_array_check(&array, 4), WW_ERR_MISMATCH);
 }
 
-static void without_elements(void **state)
+UNIT_TEST(without_elements)
 {
 	struct ww_array array = array_of(3, (const int64_t[]){3, 0, 5});
 	uint64_t bytes = 1;
 
-	(void)state;
 	assert_true(array.strides[0] == 20 && array.strides[1] == 20 && array.strides[2] == 4);
 	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
 	assert_int_equal(bytes, 0);
@@ -89,7 +86,7 @@ static ww_status set(uint8_t code, uint8_t bits)
 	return ww_array_set(&array, WW_DTYPE(code, bits), 0, NULL, NULL, 0);
 }
 
-static void every_type(void **state)
+UNIT_TEST(every_type)
 {
 	/* For each code the bits it may have, ended by 0. */
 	static const uint8_t known[][6] = {
@@ -101,7 +98,6 @@ static void every_type(void **state)
 		[WW_DTYPE_BOOL] = {8},
 	};
 
-	(void)state;
 	for (unsigned bits = 0; bits < 256; bits++) {
 		for (uint8_t code = 0; code <= WW_DTYPE_BOOL; code++) {
 			bool is_known = bits > 0 && memchr(known[code], (int)bits, 5);
@@ -118,7 +114,7 @@ static void every_type(void **state)
 	assert_fails(set(UINT8_MAX, 8), WW_ERR_INVALID);
 }
 
-static void set_refuses(void **state)
+UNIT_TEST(set_refuses)
 {
 	static const int64_t shape[WW_ARRAY_DIMS + 1] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 		1, 1, 1};
@@ -127,7 +123,6 @@ static void set_refuses(void **state)
 	static const int64_t all = INT64_MAX;
 	struct ww_array array = {.struct_size = sizeof(array), .offset = 77};
 
-	(void)state;
 	assert_fails(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS + 1, shape, NULL,
 			     0),
 		WW_ERR_INVALID);
@@ -164,9 +159,8 @@ static void set_refuses(void **state)
 		assert_int_equal(ww_array_is_contiguous(&array), 0);       \
 	} while (0)
 
-static void what_cannot_be(void **state)
+UNIT_TEST(what_cannot_be)
 {
-	(void)state;
 	REFUSED(WW_ERR_INVALID, array.struct_size = 0);
 	REFUSED(WW_ERR_INVALID, array.struct_size = UINT32_MAX);
 	REFUSED(WW_ERR_INVALID, array.struct_size--);
@@ -195,11 +189,10 @@ static void what_cannot_be(void **state)
 		(array.shape[0] = INT64_C(1) << 31, array.shape[1] = INT64_C(1) << 31));
 }
 
-static void sizes_that_wrap(void **state)
+UNIT_TEST(sizes_that_wrap)
 {
 	struct ww_array array = matrix();
 
-	(void)state;
 	array.strides[0] = INT64_MAX;
 	assert_fails(ww_array_check(&array, UINT64_MAX), WW_ERR_OVERFLOW);
 	array.strides[0] = INT64_MIN;
@@ -220,11 +213,10 @@ static void sizes_that_wrap(void **state)
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
 }
 
-static void negative_strides(void **state)
+UNIT_TEST(negative_strides)
 {
 	struct ww_array array = matrix();
 
-	(void)state;
 	array.strides[0] = -24; /* rows from last to first */
 	assert_fails(ww_array_check(&array, 96), WW_ERR_MISMATCH);
 	array.offset = 71;
@@ -241,12 +233,11 @@ static void negative_strides(void **state)
 	assert_fails(ww_array_check(&array, 96), WW_ERR_MISMATCH);
 }
 
-static void strides_with_gaps(void **state)
+UNIT_TEST(strides_with_gaps)
 {
 	struct ww_array array = matrix();
 	uint64_t bytes;
 
-	(void)state;
 	array.strides[0] = 32;
 	assert_int_equal(ww_array_check(&array, 3 * 32 + 24), WW_OK);
 	assert_fails(ww_array_check(&array, 3 * 32 + 23), WW_ERR_MISMATCH);
@@ -265,12 +256,11 @@ static void strides_with_gaps(void **state)
 	assert_int_equal(ww_array_is_contiguous(&array), 0);
 }
 
-static void lanes_count(void **state)
+UNIT_TEST(lanes_count)
 {
 	struct ww_array array = array_of(0, NULL);
 	uint64_t bytes;
 
-	(void)state;
 	array.dtype.lanes = UINT16_MAX;
 	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
 	assert_int_equal(bytes, 4 * UINT16_MAX);
@@ -291,11 +281,10 @@ static void touch(const struct ww_array *array, uint32_t dim, int64_t at, int64_
 		touch(array, dim + 1, at + i * array->strides[dim], low, high);
 }
 
-static void random_arrays_against_counting(void **state)
+UNIT_TEST(random_arrays_against_counting)
 {
 	unsigned int seed = 1;
 
-	(void)state;
 	for (int round = 0; round < 2000; round++) {
 		struct ww_array array = {.struct_size = sizeof(array),
 			.dtype.code = WW_DTYPE_UINT,
@@ -317,11 +306,10 @@ static void random_arrays_against_counting(void **state)
 	}
 }
 
-static void asking_leaves_the_record_alone(void **state)
+UNIT_TEST(asking_leaves_the_record_alone)
 {
 	struct ww_array array = matrix();
 
-	(void)state;
 	assert_fails(ww_array_check(&array, 1), WW_ERR_MISMATCH);
 	array.ndim = 99;
 	assert_int_equal(ww_array_is_contiguous(&array), 0);
@@ -329,22 +317,4 @@ static void asking_leaves_the_record_alone(void **state)
 	assert_int_equal(ww_error_last()->status, WW_ERR_MISMATCH);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(set_is_c_order),
-		cmocka_unit_test(no_dimension_is_one_element),
-		cmocka_unit_test(without_elements),
-		cmocka_unit_test(every_type),
-		cmocka_unit_test(set_refuses),
-		cmocka_unit_test(what_cannot_be),
-		cmocka_unit_test(sizes_that_wrap),
-		cmocka_unit_test(negative_strides),
-		cmocka_unit_test(strides_with_gaps),
-		cmocka_unit_test(lanes_count),
-		cmocka_unit_test(random_arrays_against_counting),
-		cmocka_unit_test(asking_leaves_the_record_alone),
-	};
-
-	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
-}
+UNIT_MAIN("layout")

@@ -50,13 +50,12 @@ static struct ww_array every(const struct ww_array *array, uint32_t dim, int64_t
 	return view;
 }
 
-static void neighbours(void **state)
+UNIT_TEST(neighbours)
 {
 	const int64_t six = 6;
 	struct ww_array array = array_of(8, 1, &six, NULL);
 	struct ww_array other = array_of(32, 1, &six, NULL);
 
-	(void)state;
 	assert_int_equal(overlap_of(&array, &other), WW_OVERLAP_NONE);
 	other.offset = 31;
 	assert_int_equal(overlap_of(&array, &other), WW_OVERLAP_SOME);
@@ -65,13 +64,12 @@ static void neighbours(void **state)
 	assert_int_equal(overlap_of(&array, &array), WW_OVERLAP_SOME);
 }
 
-static void odd_and_even(void **state)
+UNIT_TEST(odd_and_even)
 {
 	struct ww_array whole = array_of(0, 2, (const int64_t[]){1000000, 1000}, NULL);
 	struct ww_array array = every(&whole, 1, 0, 2);
 	struct ww_array other = every(&whole, 1, 1, 2);
 
-	(void)state;
 	assert_int_equal(overlap_of(&array, &other), WW_OVERLAP_NONE);
 	assert_int_equal(overlap_of(&array, &whole), WW_OVERLAP_SOME);
 	other = every(&whole, 1, 1, 3); /* share column 4; but 2 and 3 have no common divisor */
@@ -85,13 +83,12 @@ static void odd_and_even(void **state)
 }
 
 /* Two corners of a matrix that interleave in memory, row by row. */
-static void rectangles(void **state)
+UNIT_TEST(rectangles)
 {
 	struct ww_array whole = array_of(0, 2, (const int64_t[]){5000, 7000}, NULL);
 	struct ww_array left = whole;
 	struct ww_array right = whole;
 
-	(void)state;
 	assert_int_equal(ww_array_slice(&whole, 1, 0, 3000, 1, &left), WW_OK);
 	assert_int_equal(ww_array_slice(&whole, 1, 3000, NONE, 1, &right), WW_OK);
 	assert_int_equal(overlap_of(&left, &right), WW_OVERLAP_MAY);
@@ -102,11 +99,10 @@ static void rectangles(void **state)
 	assert_int_equal(self_overlap_of(&right), WW_OVERLAP_NONE);
 }
 
-static void with_itself(void **state)
+UNIT_TEST(with_itself)
 {
 	struct ww_array array = array_of(0, 2, (const int64_t[]){3, 4}, (const int64_t[]){8, 4});
 
-	(void)state;
 	assert_int_equal(self_overlap_of(&array), WW_OVERLAP_MAY); /* windows */
 	array = array_of(0, 2, (const int64_t[]){3, 2}, (const int64_t[]){8, 4});
 	assert_int_equal(self_overlap_of(&array), WW_OVERLAP_NONE);
@@ -123,14 +119,13 @@ static void with_itself(void **state)
 	assert_int_equal(self_overlap_of(&array), WW_OVERLAP_NONE);
 }
 
-static void refused(void **state)
+UNIT_TEST(refused)
 {
 	const int64_t six = 6;
 	struct ww_array array = array_of(0, 1, &six, NULL);
 	struct ww_array other = array_of(0, 1, &six, NULL);
 	uint32_t overlap = 9;
 
-	(void)state;
 	other.strides[0] = -4;
 	assert_fails(ww_array_overlap(&array, &other, &overlap), WW_ERR_MISMATCH);
 	assert_int_equal(overlap, 0);
@@ -140,11 +135,10 @@ static void refused(void **state)
 }
 
 /* As many dimensions and as large strides as can be: no sum overflows. */
-static void large_strides(void **state)
+UNIT_TEST(large_strides)
 {
 	struct ww_array array = {.struct_size = sizeof(array), .dtype = {WW_DTYPE_UINT, 8, 1}};
 
-	(void)state;
 	array.ndim = WW_ARRAY_DIMS;
 	for (uint32_t i = 0; i < WW_ARRAY_DIMS; i++) {
 		array.shape[i] = 2;
@@ -154,16 +148,4 @@ static void large_strides(void **state)
 	assert_int_equal(overlap_of(&array, &array), WW_OVERLAP_SOME);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(neighbours),
-		cmocka_unit_test(odd_and_even),
-		cmocka_unit_test(rectangles),
-		cmocka_unit_test(with_itself),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(large_strides),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("overlap")

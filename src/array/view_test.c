@@ -38,12 +38,11 @@ static void assert_array(const struct ww_array *array, uint64_t offset, uint32_t
 	assert_memory_equal(array, &want, sizeof(want));
 }
 
-static void set_any_layout(void **state)
+UNIT_TEST(set_any_layout)
 {
 	struct ww_array array;
 	const struct ww_dtype pairs = {WW_DTYPE_FLOAT4_E2M1FN, 4, 2};
 
-	(void)state;
 	memset(&array, 0x55, sizeof(array));
 	assert_int_equal(ww_array_set(&array, &float32, 2, (const int64_t[]){3, 2},
 				 (const int64_t[]){-8, 0}, 40),
@@ -62,13 +61,12 @@ static void set_any_layout(void **state)
 	assert_int_equal(array.strides[0], 1);
 }
 
-static void span_is_exact(void **state)
+UNIT_TEST(span_is_exact)
 {
 	struct ww_array array = matrix();
 	uint64_t first;
 	uint64_t end;
 
-	(void)state;
 	array.offset = 100;
 	array.strides[0] = -24;
 	assert_int_equal(ww_array_span(&array, &first, &end), WW_OK);
@@ -118,9 +116,8 @@ static const struct {
 	{INT64_MAX, -INT64_MAX, -INT64_MAX, 5, 1},
 };
 
-static void slices_are_pythons(void **state)
+UNIT_TEST(slices_are_pythons)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
 		struct ww_array array = matrix();
 		int64_t step = slices[i].step == NONE ? 1 : slices[i].step;
@@ -136,12 +133,11 @@ static void slices_are_pythons(void **state)
 	}
 }
 
-static void slice_refuses(void **state)
+UNIT_TEST(slice_refuses)
 {
 	struct ww_array array = matrix();
 	struct ww_array view = {.struct_size = 77};
 
-	(void)state;
 	assert_fails(ww_array_slice(&array, 1, 0, 1, 0, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_slice(&array, 2, 0, 1, 1, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_slice(&array, UINT32_MAX, 0, 1, 1, &view), WW_ERR_INVALID);
@@ -154,12 +150,11 @@ static void slice_refuses(void **state)
 	assert_int_equal(view.struct_size, 77);
 }
 
-static void index_drops_the_dimension(void **state)
+UNIT_TEST(index_drops_the_dimension)
 {
 	struct ww_array array = array_of(3, (const int64_t[]){2, 3, 5});
 	struct ww_array view;
 
-	(void)state;
 	assert_int_equal(ww_array_index(&array, 1, -1, &view), WW_OK);
 	assert_array(&view, 40, 2, (const int64_t[]){2, 5}, (const int64_t[]){60, 4});
 	assert_int_equal(ww_array_index(&view, 0, 1, &view), WW_OK);
@@ -177,12 +172,11 @@ static void index_drops_the_dimension(void **state)
 	assert_array(&view, 0, 2, (const int64_t[]){0, 3}, (const int64_t[]){60, 20});
 }
 
-static void permute_reorders(void **state)
+UNIT_TEST(permute_reorders)
 {
 	struct ww_array array = array_of(3, (const int64_t[]){2, 3, 5});
 	struct ww_array view;
 
-	(void)state;
 	assert_int_equal(ww_array_permute(&array, NULL, &view), WW_OK);
 	assert_array(&view, 0, 3, (const int64_t[]){5, 3, 2}, (const int64_t[]){4, 20, 60});
 	assert_int_equal(ww_array_is_fortran(&view), 1);
@@ -195,13 +189,12 @@ static void permute_reorders(void **state)
 		WW_ERR_INVALID);
 }
 
-static void broadcast_repeats(void **state)
+UNIT_TEST(broadcast_repeats)
 {
 	struct ww_array array = array_of(2, (const int64_t[]){3, 1});
 	struct ww_array view = array;
 	uint32_t overlap;
 
-	(void)state;
 	assert_int_equal(ww_array_broadcast(&view, 3, (const int64_t[]){7, 3, 4}, &view), WW_OK);
 	assert_array(&view, 0, 3, (const int64_t[]){7, 3, 4}, (const int64_t[]){0, 4, 0});
 	assert_int_equal(ww_array_check(&view, 12), WW_OK);
@@ -217,12 +210,11 @@ static void broadcast_repeats(void **state)
 		WW_ERR_OVERFLOW);
 }
 
-static void reshape_joins_and_divides(void **state)
+UNIT_TEST(reshape_joins_and_divides)
 {
 	struct ww_array array = matrix();
 	struct ww_array view;
 
-	(void)state;
 	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){2, -1, 3}, &view), WW_OK);
 	assert_array(&view, 0, 3, (const int64_t[]){2, 4, 3}, NULL);
 	assert_int_equal(ww_array_reshape(&array, 4, (const int64_t[]){1, 24, 1, 1}, &view), WW_OK);
@@ -248,12 +240,11 @@ static void reshape_joins_and_divides(void **state)
 	assert_fails(ww_array_reshape(&array, 17, (const int64_t[17]){0}, &view), WW_ERR_INVALID);
 }
 
-static void reshape_of_one_and_of_none(void **state)
+UNIT_TEST(reshape_of_one_and_of_none)
 {
 	struct ww_array array = array_of(0, NULL);
 	struct ww_array view;
 
-	(void)state;
 	assert_int_equal(ww_array_reshape(&array, 2, (const int64_t[]){1, -1}, &view), WW_OK);
 	assert_array(&view, 0, 2, (const int64_t[]){1, 1}, NULL);
 	assert_int_equal(ww_array_reshape(&view, 0, NULL, &view), WW_OK);
@@ -266,14 +257,13 @@ static void reshape_of_one_and_of_none(void **state)
 	assert_fails(ww_array_reshape(&array, 1, (const int64_t[]){1}, &view), WW_ERR_INVALID);
 }
 
-static void other_types_of_the_same_bytes(void **state)
+UNIT_TEST(other_types_of_the_same_bytes)
 {
 	const struct ww_dtype complex128 = {WW_DTYPE_COMPLEX, 128, 1};
 	const struct ww_dtype int32 = {WW_DTYPE_INT, 32, 1};
 	struct ww_array array = matrix();
 	struct ww_array view;
 
-	(void)state;
 	assert_int_equal(ww_array_reinterpret(&array, &uint8, &view), WW_OK);
 	assert_array(&view, 0, 2, (const int64_t[]){4, 24}, NULL);
 	assert_int_equal(ww_array_reinterpret(&view, &float32, &view), WW_OK);
@@ -293,20 +283,4 @@ static void other_types_of_the_same_bytes(void **state)
 		WW_ERR_INVALID);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(set_any_layout),
-		cmocka_unit_test(span_is_exact),
-		cmocka_unit_test(slices_are_pythons),
-		cmocka_unit_test(slice_refuses),
-		cmocka_unit_test(index_drops_the_dimension),
-		cmocka_unit_test(permute_reorders),
-		cmocka_unit_test(broadcast_repeats),
-		cmocka_unit_test(reshape_joins_and_divides),
-		cmocka_unit_test(reshape_of_one_and_of_none),
-		cmocka_unit_test(other_types_of_the_same_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("view")

@@ -109,11 +109,10 @@ static void wait_until_asleep(struct waiter *waiter)
 	} while (now == 0 || now != before);
 }
 
-static void what_is_there_is_not_awaited(void **state)
+UNIT_TEST(what_is_there_is_not_awaited)
 {
 	struct waiter waiter = {.goal = 1, .otherwise = WW_AWAIT_SLEEP};
 
-	(void)state;
 	set(1);
 	assert_int_equal(wait_until(&waiter, WW_NEVER), WW_OK);
 	assert_int_equal(wait_until(&waiter, 0), WW_OK);
@@ -121,22 +120,20 @@ static void what_is_there_is_not_awaited(void **state)
 	assert_int_equal(written->wakes, 0);
 }
 
-static void a_deadline_that_has_passed_is_one_look(void **state)
+UNIT_TEST(a_deadline_that_has_passed_is_one_look)
 {
 	struct waiter waiter = {.goal = 2, .otherwise = WW_AWAIT_POLL};
 
-	(void)state;
 	assert_int_equal(wait_until(&waiter, 0), WW_TIMED_OUT);
 	assert_int_equal(waiter.looks, 1);
 	assert_int_equal(wait_until(&waiter, ww_clock_deadline_ns(0)), WW_TIMED_OUT);
 	assert_int_equal(waiter.looks, 2);
 }
 
-static void waits_end_at_their_deadline(void **state)
+UNIT_TEST(waits_end_at_their_deadline)
 {
 	static const enum ww_await_look kinds[] = {WW_AWAIT_SLEEP, WW_AWAIT_POLL};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct waiter waiter = {.goal = 2, .otherwise = kinds[i]};
 		uint64_t deadline = ww_clock_deadline_ns(20 * MS);
@@ -147,11 +144,10 @@ static void waits_end_at_their_deadline(void **state)
 }
 
 /* One look before the sleep and one after it; a wait that spins has made hundreds by then. */
-static void the_part_that_sleeps_does_not_spin(void **state)
+UNIT_TEST(the_part_that_sleeps_does_not_spin)
 {
 	struct waiter waiter = {.goal = 1, .otherwise = WW_AWAIT_SLEEP};
 
-	(void)state;
 	set(0);
 	assert_int_equal(ww_await_asleep(&readable->wakes, look, &waiter,
 				 ww_clock_deadline_ns(20 * MS)),
@@ -161,7 +157,7 @@ static void the_part_that_sleeps_does_not_spin(void **state)
 	assert_int_equal(ww_await_asleep(&readable->wakes, look, &waiter, WW_NEVER), WW_OK);
 }
 
-static void sleepers_are_woken(void **state)
+UNIT_TEST(sleepers_are_woken)
 {
 	struct waiter waiters[3] = {
 		{.goal = 2, .otherwise = WW_AWAIT_SLEEP},
@@ -169,7 +165,6 @@ static void sleepers_are_woken(void **state)
 		{.goal = 3, .otherwise = WW_AWAIT_SLEEP},
 	};
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		start(&waiters[i]);
 	for (int i = 0; i < 3; i++)
@@ -187,12 +182,11 @@ static void sleepers_are_woken(void **state)
 }
 
 /* As if a GPU had stored it. */
-static void polling_needs_no_wake(void **state)
+UNIT_TEST(polling_needs_no_wake)
 {
 	struct waiter waiter = {.goal = 4, .otherwise = WW_AWAIT_POLL};
 	uint64_t looks;
 
-	(void)state;
 	start(&waiter);
 	while (atomic_load(&waiter.looks) < 100)
 		sched_yield();
@@ -203,11 +197,10 @@ static void polling_needs_no_wake(void **state)
 	finish(&waiter);
 }
 
-static void polling_slows_down(void **state)
+UNIT_TEST(polling_slows_down)
 {
 	struct waiter waiter = {.goal = 5, .otherwise = WW_AWAIT_POLL};
 
-	(void)state;
 	assert_int_equal(wait_until(&waiter, ww_clock_deadline_ns(50 * MS)), WW_TIMED_OUT);
 	/* It spins for 60 us, some thousand looks; spinning all the time would be a million. */
 	assert_true(waiter.looks < 50000);
@@ -218,14 +211,13 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static void a_signal_ends_no_wait(void **state)
+UNIT_TEST(a_signal_ends_no_wait)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 	struct waiter waiter = {.goal = 6, .otherwise = WW_AWAIT_SLEEP};
 	struct sigaction before;
 	uint64_t looks;
 
-	(void)state;
 	sigaction(SIGUSR1, &action, &before);
 	start(&waiter);
 	wait_until_asleep(&waiter);
@@ -258,12 +250,11 @@ static void *answer(void *context)
 	return NULL;
 }
 
-static void no_wake_is_lost(void **state)
+UNIT_TEST(no_wake_is_lost)
 {
 	struct waiter waiter = {.otherwise = WW_AWAIT_SLEEP};
 	pthread_t thread;
 
-	(void)state;
 	set(100);
 	assert_int_equal(pthread_create(&thread, NULL, answer, NULL), 0);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
@@ -279,11 +270,10 @@ static void no_wake_is_lost(void **state)
 
 #define US UINT64_C(1000)
 
-static void a_short_wait_makes_the_next_spin_longer(void **state)
+UNIT_TEST(a_short_wait_makes_the_next_spin_longer)
 {
 	struct ww_await_pace pace = {.long_ns = 0};
 
-	(void)state;
 	assert_int_equal(ww_await_pace_spin_ns(&pace), 5 * US);
 	ww_await_pace_slept(&pace, 14 * US);
 	assert_int_equal(ww_await_pace_spin_ns(&pace), 28 * US);
@@ -311,12 +301,11 @@ static uint32_t sleeps_until_long(struct ww_await_pace *pace)
 	return count;
 }
 
-static void long_spins_that_find_nothing_become_rare(void **state)
+UNIT_TEST(long_spins_that_find_nothing_become_rare)
 {
 	static const uint32_t pauses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024};
 	struct ww_await_pace pace = {.long_ns = 0};
 
-	(void)state;
 	assert_int_equal(sleeps_until_long(&pace), pauses[0]);
 	for (size_t i = 1; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
 		ww_await_pace_slept(&pace, 14 * US);
@@ -360,13 +349,12 @@ static void *wait_twice(void *context)
 	return NULL;
 }
 
-static void waits_with_an_announcement_go_by_the_pace(void **state)
+UNIT_TEST(waits_with_an_announcement_go_by_the_pace)
 {
 	uint64_t took_ns[2];
 	int rounds = 0;
 	cpu_set_t cpus;
 
-	(void)state;
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1) {
 		print_message("on one CPU no wait spins\n");
 		skip();
@@ -388,22 +376,4 @@ static void waits_with_an_announcement_go_by_the_pace(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_there_is_not_awaited),
-		cmocka_unit_test(a_deadline_that_has_passed_is_one_look),
-		cmocka_unit_test(waits_end_at_their_deadline),
-		cmocka_unit_test(the_part_that_sleeps_does_not_spin),
-		cmocka_unit_test(sleepers_are_woken),
-		cmocka_unit_test(polling_needs_no_wake),
-		cmocka_unit_test(polling_slows_down),
-		cmocka_unit_test(a_signal_ends_no_wait),
-		cmocka_unit_test(no_wake_is_lost),
-		cmocka_unit_test(a_short_wait_makes_the_next_spin_longer),
-		cmocka_unit_test(long_spins_that_find_nothing_become_rare),
-		cmocka_unit_test(waits_with_an_announcement_go_by_the_pace),
-	};
-
-	return cmocka_run_group_tests_name("await", tests, map_twice, unmap_both);
-}
+UNIT_MAIN_WITH("await", map_twice, unmap_both)

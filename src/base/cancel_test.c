@@ -24,11 +24,10 @@ static ww_cancel *make(void)
 	return cancel;
 }
 
-static void flag_is_set_and_cleared(void **state)
+UNIT_TEST(flag_is_set_and_cleared)
 {
 	ww_cancel *cancel = make();
 
-	(void)state;
 	assert_int_equal(ww_cancel_is_set(cancel), 0);
 	ww_cancel_set(cancel);
 	ww_cancel_set(cancel);
@@ -41,9 +40,8 @@ static void flag_is_set_and_cleared(void **state)
 	assert_null(ww_cancel_unref(cancel));
 }
 
-static void null_is_no_flag(void **state)
+UNIT_TEST(null_is_no_flag)
 {
-	(void)state;
 	ww_cancel_set(NULL);
 	ww_cancel_clear(NULL);
 	assert_int_equal(ww_cancel_is_set(NULL), 0);
@@ -57,12 +55,11 @@ static void null_is_no_flag(void **state)
 	assert_true(ww_cancel_sleep_end_ns(5) == 5);
 }
 
-static void sleeps_are_short_with_a_flag(void **state)
+UNIT_TEST(sleeps_are_short_with_a_flag)
 {
 	ww_cancel *cancel = make();
 	uint64_t before_ns = ww_clock_now_ns();
 
-	(void)state;
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
@@ -83,11 +80,10 @@ static void sleeps_are_short_with_a_flag(void **state)
 }
 
 /* Else one part of a call could end as cancelled, and the next one wait. */
-static void what_was_noticed_stays(void **state)
+UNIT_TEST(what_was_noticed_stays)
 {
 	ww_cancel *cancel = make();
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
@@ -101,12 +97,11 @@ static void what_was_noticed_stays(void **state)
 	ww_cancel_unref(cancel);
 }
 
-static void calls_inside_calls(void **state)
+UNIT_TEST(calls_inside_calls)
 {
 	ww_cancel *outer = make();
 	ww_cancel *inner = make();
 
-	(void)state;
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope first = ww_cancel_enter(outer);
 
@@ -145,11 +140,10 @@ static ww_status forward(ww_status status, int *out_went_on)
 	return WW_OK;
 }
 
-static void ww_try_forwards_it(void **state)
+UNIT_TEST(ww_try_forwards_it)
 {
 	int went_on;
 
-	(void)state;
 	assert_int_equal(forward(WW_CANCELLED, &went_on), WW_CANCELLED);
 	assert_int_equal(went_on, 0);
 	assert_int_equal(forward(WW_TIMED_OUT, &went_on), WW_OK);
@@ -226,12 +220,11 @@ static void must_end(struct sleeper sleeper)
 	}
 }
 
-static void every_wait_ends(void **state)
+UNIT_TEST(every_wait_ends)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	pthread_mutex_lock(&lock);
 	must_end((struct sleeper){.wait = wait_on_word});
@@ -242,13 +235,12 @@ static void every_wait_ends(void **state)
 	close(ends[1]);
 }
 
-static void what_is_ready_needs_no_wait(void **state)
+UNIT_TEST(what_is_ready_needs_no_wait)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	ww_cancel *cancel = make();
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], "x", 1), 1);
 	ww_cancel_set(cancel);
@@ -265,11 +257,10 @@ static void what_is_ready_needs_no_wait(void **state)
 	ww_cancel_unref(cancel);
 }
 
-static void nowait_stays_set(void **state)
+UNIT_TEST(nowait_stays_set)
 {
 	ww_cancel *nowait = ww_cancel_nowait();
 
-	(void)state;
 	assert_ptr_equal(ww_cancel_nowait(), nowait);
 	assert_int_equal(ww_cancel_is_set(nowait), 1);
 	ww_cancel_clear(nowait);
@@ -280,11 +271,10 @@ static void nowait_stays_set(void **state)
 	assert_int_equal(ww_cancel_is_set(nowait), 1);
 }
 
-static void nowait_is_of_the_calls_inside_too(void **state)
+UNIT_TEST(nowait_is_of_the_calls_inside_too)
 {
 	ww_cancel *other = make();
 
-	(void)state;
 	assert_false(ww_cancel_is_nowait());
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope outer = ww_cancel_enter(ww_cancel_nowait());
@@ -305,13 +295,12 @@ static void nowait_is_of_the_calls_inside_too(void **state)
 	ww_cancel_unref(other);
 }
 
-static void nowait_never_sleeps(void **state)
+UNIT_TEST(nowait_never_sleeps)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(wait_on_word(0, NULL), WW_CANCELLED);
 	assert_int_equal(wait_on_descriptor(ends[0], NULL), WW_CANCELLED);
@@ -329,12 +318,11 @@ static void on_signal(int number)
 	ww_cancel_set(to_set);
 }
 
-static void signal_handler_may_set_it(void **state)
+UNIT_TEST(signal_handler_may_set_it)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 	struct sleeper sleeper = {.wait = wait_on_word};
 
-	(void)state;
 	to_set = make();
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	assert_int_equal(raise(SIGUSR1), 0);
@@ -343,22 +331,4 @@ static void signal_handler_may_set_it(void **state)
 	ww_cancel_unref(to_set);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flag_is_set_and_cleared),
-		cmocka_unit_test(null_is_no_flag),
-		cmocka_unit_test(sleeps_are_short_with_a_flag),
-		cmocka_unit_test(what_was_noticed_stays),
-		cmocka_unit_test(calls_inside_calls),
-		cmocka_unit_test(ww_try_forwards_it),
-		cmocka_unit_test(every_wait_ends),
-		cmocka_unit_test(what_is_ready_needs_no_wait),
-		cmocka_unit_test(nowait_stays_set),
-		cmocka_unit_test(nowait_is_of_the_calls_inside_too),
-		cmocka_unit_test(nowait_never_sleeps),
-		cmocka_unit_test(signal_handler_may_set_it),
-	};
-
-	return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);
-}
+UNIT_MAIN("cancel")

@@ -9,11 +9,10 @@
 #include "base/checksum.h"
 
 /* RFC 3720, section B.4: 32 bytes of each pattern. */
-static void published_values(void **state)
+UNIT_TEST(published_values)
 {
 	uint8_t bytes[32];
 
-	(void)state;
 	memset(bytes, 0, sizeof(bytes));
 	assert_int_equal(ww_checksum(0, bytes, sizeof(bytes)), 0x8a9136aa);
 	memset(bytes, 0xff, sizeof(bytes));
@@ -23,11 +22,10 @@ static void published_values(void **state)
 	assert_int_equal(ww_checksum(0, bytes, sizeof(bytes)), 0x46dd794e);
 }
 
-static void parts_make_the_whole(void **state)
+UNIT_TEST(parts_make_the_whole)
 {
 	const char *text = "123456789";
 
-	(void)state;
 	assert_int_equal(ww_checksum(0, text, 9), 0xe3069283);
 	for (size_t cut = 0; cut <= 9; cut++)
 		assert_int_equal(ww_checksum(ww_checksum(0, text, cut), text + cut, 9 - cut),
@@ -46,11 +44,10 @@ static uint32_t bit_by_bit(uint32_t crc, const uint8_t *byte, size_t count)
 }
 
 /* Each length, beginning at each place of a word, alone and behind something else. */
-static void all_ways_agree(void **state)
+UNIT_TEST(all_ways_agree)
 {
 	uint8_t bytes[308];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * i + 7 * i + 3);
 	for (size_t start = 0; start < 8; start++) {
@@ -64,13 +61,4 @@ static void all_ways_agree(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_values),
-		cmocka_unit_test(parts_make_the_whole),
-		cmocka_unit_test(all_ways_agree),
-	};
-
-	return cmocka_run_group_tests_name("checksum", tests, NULL, NULL);
-}
+UNIT_MAIN("checksum")

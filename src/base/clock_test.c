@@ -6,24 +6,22 @@
 
 #include "base/clock.h"
 
-static void deadlines(void **state)
+UNIT_TEST(deadlines)
 {
 	uint64_t before = ww_clock_now_ns();
 	uint64_t deadline = ww_clock_deadline_ns(1000);
 	uint64_t after = ww_clock_now_ns();
 
-	(void)state;
 	assert_true(deadline >= before + 1000 && deadline <= after + 1000);
 	assert_true(ww_clock_deadline_ns(UINT64_MAX) == WW_NEVER);
 	assert_true(ww_clock_deadline_ns(UINT64_MAX - 1) == WW_NEVER);
 }
 
-static void time_left(void **state)
+UNIT_TEST(time_left)
 {
 	uint64_t hour = UINT64_C(3600) * 1000000000;
 	struct timespec left;
 
-	(void)state;
 	assert_null(ww_clock_left(WW_NEVER, &left));
 	assert_non_null(ww_clock_left(0, &left));
 	assert_int_equal(left.tv_sec, 0);
@@ -33,12 +31,4 @@ static void time_left(void **state)
 	assert_true(left.tv_nsec >= 0 && left.tv_nsec < 1000000000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deadlines),
-		cmocka_unit_test(time_left),
-	};
-
-	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
-}
+UNIT_MAIN("clock")

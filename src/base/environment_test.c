@@ -11,12 +11,11 @@
 
 #include "base/environment.h"
 
-static void each_has_its_name(void **state)
+UNIT_TEST(each_has_its_name)
 {
 	static const char *const names[] = {"WARPWAY_DEBUG", "WARPWAY_BROKER", "WARPWAY_NO_START",
 		"WARPWAYD", "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		enum ww_variable variable = (enum ww_variable)i;
 
@@ -29,11 +28,10 @@ static void each_has_its_name(void **state)
 	}
 }
 
-static void only_one_is_on(void **state)
+UNIT_TEST(only_one_is_on)
 {
 	static const char *const others[] = {"", "0", "11", "yes", " 1", "1 "};
 
-	(void)state;
 	unsetenv("WARPWAY_NO_START");
 	assert_false(ww_environment_is_on(WW_VARIABLE_NO_START));
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -52,13 +50,12 @@ static bool is_in(char **entries, const char *entry)
 }
 
 /* All but what systemd says to this process alone. */
-static void handed_on(void **state)
+UNIT_TEST(handed_on)
 {
 	size_t before = 0;
 	size_t after = 0;
 	char **entries;
 
-	(void)state;
 	setenv("NOTIFY_SOCKET", "/run/notify", 1);
 	setenv("LISTEN_PID", "1", 1);
 	setenv("LISTEN_FDS", "1", 1);
@@ -77,13 +74,4 @@ static void handed_on(void **state)
 	free(entries);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_has_its_name),
-		cmocka_unit_test(only_one_is_on),
-		cmocka_unit_test(handed_on),
-	};
-
-	return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
-}
+UNIT_MAIN("environment")

@@ -8,9 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
-static void own_failure(void **state)
+UNIT_TEST(own_failure)
 {
-	(void)state;
 	assert_int_equal(ww_fail(WW_ERR_MISMATCH, "%d is not %d", 1, 2), WW_ERR_MISMATCH);
 	assert_int_equal(ww_error_last()->status, WW_ERR_MISMATCH);
 	assert_int_equal(ww_error_last()->domain, WW_DOMAIN_WARPWAY);
@@ -19,19 +18,17 @@ static void own_failure(void **state)
 }
 
 /* However often a macro needs it. */
-static void status_is_evaluated_once(void **state)
+UNIT_TEST(status_is_evaluated_once)
 {
 	ww_status status = WW_ERR_INVALID;
 
-	(void)state;
 	assert_int_equal(ww_fail(status--, "once"), WW_ERR_INVALID);
 	assert_int_equal(ww_error_last()->status, WW_ERR_INVALID);
 	assert_int_equal(status, WW_ERR_INVALID - 1);
 }
 
-static void kernel_failure(void **state)
+UNIT_TEST(kernel_failure)
 {
-	(void)state;
 	assert_int_equal(ww_fail_errno(EMFILE, "close some", "cannot open %s", "x"), WW_ERR_LIMIT);
 	assert_int_equal(ww_error_last()->domain, WW_DOMAIN_ERRNO);
 	assert_int_equal(ww_error_last()->native, EMFILE);
@@ -44,11 +41,10 @@ static void kernel_failure(void **state)
 	assert_string_equal(ww_error_last()->message, "odd: unknown error (no name)");
 }
 
-static void long_messages_are_cut(void **state)
+UNIT_TEST(long_messages_are_cut)
 {
 	char text[1000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	ww_fail_errno(ENOMEM, "and this is lost", "%s", text);
@@ -56,9 +52,8 @@ static void long_messages_are_cut(void **state)
 	assert_int_equal(ww_error_last()->status, WW_ERR_NO_MEMORY);
 }
 
-static void record_may_be_its_own_argument(void **state)
+UNIT_TEST(record_may_be_its_own_argument)
 {
-	(void)state;
 	ww_fail(WW_ERR_INVALID, "inner");
 	ww_fail(WW_ERR_INVALID, "outer: %s", ww_error_last()->message);
 	assert_string_equal(ww_error_last()->message, "outer: inner");
@@ -71,22 +66,20 @@ static void *other_thread(void *argument)
 	return NULL;
 }
 
-static void each_thread_has_its_own(void **state)
+UNIT_TEST(each_thread_has_its_own)
 {
 	pthread_t thread;
 
-	(void)state;
 	ww_fail(WW_ERR_ACCESS, "mine");
 	assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_string_equal(ww_error_last()->message, "mine");
 }
 
-static void saved_and_restored(void **state)
+UNIT_TEST(saved_and_restored)
 {
 	struct ww_error record;
 
-	(void)state;
 	ww_fail(WW_ERR_ACCESS, "before");
 	ww_error_save(&record);
 	ww_fail(WW_ERR_DEVICE, "meanwhile");
@@ -95,9 +88,8 @@ static void saved_and_restored(void **state)
 	assert_string_equal(ww_error_last()->message, "before");
 }
 
-static void every_status_has_a_name(void **state)
+UNIT_TEST(every_status_has_a_name)
 {
-	(void)state;
 	for (ww_status status = WW_ERR_DEPENDENCY_FAILED; status <= WW_CANCELLED; status++) {
 		assert_string_not_equal(ww_status_name(status), "WW_UNKNOWN");
 		assert_string_not_equal(ww_status_text(status), "unknown status");
@@ -108,18 +100,4 @@ static void every_status_has_a_name(void **state)
 	assert_string_equal(ww_version(), WW_VERSION);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_failure),
-		cmocka_unit_test(status_is_evaluated_once),
-		cmocka_unit_test(kernel_failure),
-		cmocka_unit_test(long_messages_are_cut),
-		cmocka_unit_test(record_may_be_its_own_argument),
-		cmocka_unit_test(each_thread_has_its_own),
-		cmocka_unit_test(saved_and_restored),
-		cmocka_unit_test(every_status_has_a_name),
-	};
-
-	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
-}
+UNIT_MAIN("error")

@@ -15,13 +15,12 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-static void duplicates(void **state)
+UNIT_TEST(duplicates)
 {
 	int pipes[2];
 	int copy;
 	int other;
 
-	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(ww_fd_duplicate(pipes[0], &copy), WW_OK);
 	assert_true(copy > 2 && copy != pipes[0]);
@@ -38,12 +37,11 @@ static void duplicates(void **state)
 	assert_int_equal(other, -1);
 }
 
-static void owners_close(void **state)
+UNIT_TEST(owners_close)
 {
 	int kept;
 	int gone;
 
-	(void)state;
 	{
 		WW_AUTO_FD int first = open("/dev/null", O_RDONLY);
 		WW_AUTO_FD int second = open("/dev/null", O_RDONLY);
@@ -62,12 +60,11 @@ static void owners_close(void **state)
 	assert_false(is_open(kept));
 }
 
-static void adopted(void **state)
+UNIT_TEST(adopted)
 {
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
 	int fd;
 
-	(void)state;
 	assert_true(saved > 2);
 	close(0);
 	fd = open("/dev/null", O_RDONLY);
@@ -86,13 +83,4 @@ static void adopted(void **state)
 	ww_fd_close(saved);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(duplicates),
-		cmocka_unit_test(owners_close),
-		cmocka_unit_test(adopted),
-	};
-
-	return cmocka_run_group_tests_name("fd", tests, NULL, NULL);
-}
+UNIT_MAIN("fd")

@@ -11,12 +11,11 @@ struct item {
 	struct ww_list link;
 };
 
-static void first_in_first_out(void **state)
+UNIT_TEST(first_in_first_out)
 {
 	struct item items[3] = {{.value = 1}, {.value = 2}, {.value = 3}};
 	struct ww_list list = WW_LIST_INIT(list);
 
-	(void)state;
 	assert_null(ww_list_take_first(&list));
 	for (int i = 0; i < 3; i++)
 		ww_list_append(&list, &items[i].link);
@@ -29,13 +28,12 @@ static void first_in_first_out(void **state)
 	assert_true(ww_list_is_empty(&list));
 }
 
-static void removal_from_the_middle(void **state)
+UNIT_TEST(removal_from_the_middle)
 {
 	struct item items[3] = {{.value = 1}, {.value = 2}, {.value = 4}};
 	struct ww_list list;
 	int sum = 0;
 
-	(void)state;
 	ww_list_init(&list);
 	for (int i = 0; i < 3; i++)
 		ww_list_append(&list, &items[i].link);
@@ -46,12 +44,4 @@ static void removal_from_the_middle(void **state)
 	assert_int_equal(sum, 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_in_first_out),
-		cmocka_unit_test(removal_from_the_middle),
-	};
-
-	return cmocka_run_group_tests_name("list", tests, NULL, NULL);
-}
+UNIT_MAIN("list")

@@ -18,11 +18,10 @@ static void keep(void *context, const char *line)
 	strncpy(last, line, sizeof(last) - 1);
 }
 
-static void lines_reach_the_receiver(void **state)
+UNIT_TEST(lines_reach_the_receiver)
 {
 	char text[2 * WW_LOG_LINE_BYTES];
 
-	(void)state;
 	ww_log_debug("nobody hears %d", 1);
 	assert_int_equal(calls, 0);
 	ww_log_set(keep, &calls);
@@ -37,11 +36,4 @@ static void lines_reach_the_receiver(void **state)
 	assert_int_equal(calls, 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_reach_the_receiver),
-	};
-
-	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
-}
+UNIT_MAIN("log")

@@ -29,11 +29,10 @@ static bool contains(const struct ww_map *map, const struct item *item)
 }
 
 /* Ten items share each hash, and the table grows six times on the way. */
-static void everything_is_found_until_removed(void **state)
+UNIT_TEST(everything_is_found_until_removed)
 {
 	struct ww_map map = {0};
 
-	(void)state;
 	assert_null(ww_map_first(&map, 1));
 	for (int i = 0; i < COUNT; i++) {
 		items[i].key = (uint64_t)i;
@@ -54,11 +53,4 @@ static void everything_is_found_until_removed(void **state)
 	assert_null(map.buckets);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_found_until_removed),
-	};
-
-	return cmocka_run_group_tests_name("map", tests, NULL, NULL);
-}
+UNIT_MAIN("map")

@@ -71,11 +71,10 @@ static int count_open(void)
 	return count;
 }
 
-static void there_and_back(void **state)
+UNIT_TEST(there_and_back)
 {
 	int before = count_open();
 
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char sent[BYTES];
@@ -94,14 +93,13 @@ static void there_and_back(void **state)
 	assert_int_equal(count_open(), before);
 }
 
-static void a_stream_delivers_in_pieces(void **state)
+UNIT_TEST(a_stream_delivers_in_pieces)
 {
 	struct ends ends = connect_ends(SOCK_STREAM);
 	char sent[BYTES];
 	char got[BYTES];
 	int fd;
 
-	(void)state;
 	memset(sent, 'p', sizeof(sent));
 	send_raw(ends.a, sent, 10, 1);
 	send_raw(ends.a, sent + 10, 20, 0);
@@ -112,9 +110,8 @@ static void a_stream_delivers_in_pieces(void **state)
 	close_ends(ends);
 }
 
-static void nothing_there(void **state)
+UNIT_TEST(nothing_there)
 {
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char got[BYTES];
@@ -129,11 +126,10 @@ static void nothing_there(void **state)
 	}
 }
 
-static void cut_short(void **state)
+UNIT_TEST(cut_short)
 {
 	int before = count_open();
 
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char bytes[BYTES] = {0};
@@ -148,9 +144,8 @@ static void cut_short(void **state)
 	assert_int_equal(count_open(), before);
 }
 
-static void closed(void **state)
+UNIT_TEST(closed)
 {
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char bytes[BYTES] = {0};
@@ -164,11 +159,10 @@ static void closed(void **state)
 	}
 }
 
-static void too_long(void **state)
+UNIT_TEST(too_long)
 {
 	int before = count_open();
 
-	(void)state;
 	for (size_t i = 1; i < TYPES; i++) { /* a stream has no messages */
 		struct ends ends = connect_ends(types[i]);
 		char bytes[BYTES + 1] = {0};
@@ -181,12 +175,11 @@ static void too_long(void **state)
 	assert_int_equal(count_open(), before);
 }
 
-static void wrong_count_of_descriptors(void **state)
+UNIT_TEST(wrong_count_of_descriptors)
 {
 	static const int counts[] = {0, 2, 3, 8};
 	int before = count_open();
 
-	(void)state;
 	for (size_t i = 0; i < 4 * TYPES; i++) {
 		struct ends ends = connect_ends(types[i % TYPES]);
 		char bytes[BYTES] = {0};
@@ -200,7 +193,7 @@ static void wrong_count_of_descriptors(void **state)
 	assert_int_equal(count_open(), before);
 }
 
-static void full(void **state)
+UNIT_TEST(full)
 {
 	struct ends ends = connect_ends(SOCK_SEQPACKET);
 	char bytes[BYTES] = {0};
@@ -208,7 +201,6 @@ static void full(void **state)
 	int sent = 0;
 	int fd;
 
-	(void)state;
 	while ((status = ww_message_send(ends.a, bytes, BYTES, 0, 0)) == WW_OK)
 		sent++;
 	/*
@@ -224,11 +216,10 @@ static void full(void **state)
 }
 
 /* The kernel puts the sender's identity before the descriptor. */
-static void credentials_come_first(void **state)
+UNIT_TEST(credentials_come_first)
 {
 	int on = 1;
 
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char bytes[BYTES] = {0};
@@ -243,9 +234,8 @@ static void credentials_come_first(void **state)
 }
 
 /* The sender goes without having read what we sent it: its message is there all the same. */
-static void the_last_word_is_heard(void **state)
+UNIT_TEST(the_last_word_is_heard)
 {
-	(void)state;
 	for (size_t i = 0; i < TYPES; i++) {
 		struct ends ends = connect_ends(types[i]);
 		char bytes[BYTES] = {0};
@@ -261,13 +251,12 @@ static void the_last_word_is_heard(void **state)
 	}
 }
 
-static void an_empty_packet_is_no_end(void **state)
+UNIT_TEST(an_empty_packet_is_no_end)
 {
 	struct ends ends = connect_ends(SOCK_SEQPACKET);
 	char bytes[BYTES] = {0};
 	int fd;
 
-	(void)state;
 	send_raw(ends.a, bytes, 0, 0);
 	assert_fails(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_ERR_TRUNCATED);
 	assert_int_equal(ww_message_send(ends.a, bytes, BYTES, ends.a, 0), WW_OK);
@@ -276,7 +265,7 @@ static void an_empty_packet_is_no_end(void **state)
 	close_ends(ends);
 }
 
-static void no_unix_socket(void **state)
+UNIT_TEST(no_unix_socket)
 {
 	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int unconnected = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -285,7 +274,6 @@ static void no_unix_socket(void **state)
 	char bytes[BYTES] = {0};
 	int fd;
 
-	(void)state;
 	assert_fails(ww_message_send(-1, bytes, BYTES, 0, 0), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_message_send(null, bytes, BYTES, 0, 0), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_message_send(tcp, bytes, BYTES, 0, 0), WW_ERR_DESCRIPTOR);
@@ -301,22 +289,4 @@ static void no_unix_socket(void **state)
 	ww_fd_close(tcp);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(there_and_back),
-		cmocka_unit_test(a_stream_delivers_in_pieces),
-		cmocka_unit_test(nothing_there),
-		cmocka_unit_test(cut_short),
-		cmocka_unit_test(closed),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(wrong_count_of_descriptors),
-		cmocka_unit_test(full),
-		cmocka_unit_test(credentials_come_first),
-		cmocka_unit_test(the_last_word_is_heard),
-		cmocka_unit_test(an_empty_packet_is_no_end),
-		cmocka_unit_test(no_unix_socket),
-	};
-
-	return cmocka_run_group_tests_name("message", tests, NULL, NULL);
-}
+UNIT_MAIN("message")

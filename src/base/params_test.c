@@ -26,23 +26,21 @@ struct third {
 	uint64_t c;
 };
 
-static void an_older_program(void **state)
+UNIT_TEST(an_older_program)
 {
 	struct first theirs = {sizeof(theirs), 7};
 	struct second ours = {1, 2, 3};
 
-	(void)state;
 	assert_int_equal(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(theirs), "x"), WW_OK);
 	assert_int_equal(ours.a, 7);
 	assert_int_equal(ours.b, 0);
 }
 
-static void a_newer_program(void **state)
+UNIT_TEST(a_newer_program)
 {
 	struct third theirs = {sizeof(theirs), 7, 8, 0};
 	struct second ours;
 
-	(void)state;
 	assert_int_equal(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(struct first), "x"),
 		WW_OK);
 	assert_int_equal(ours.b, 8);
@@ -51,19 +49,18 @@ static void a_newer_program(void **state)
 		WW_ERR_INVALID);
 }
 
-static void size_not_set(void **state)
+UNIT_TEST(size_not_set)
 {
 	struct second theirs = {0, 7, 8};
 	struct second ours;
 
-	(void)state;
 	assert_fails(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(struct first), "x"),
 		WW_ERR_INVALID);
 	assert_fails(ww_params_write(&theirs, &ours, sizeof(ours), sizeof(struct first), "x"),
 		WW_ERR_INVALID);
 }
 
-static void infos_of_all_ages(void **state)
+UNIT_TEST(infos_of_all_ages)
 {
 	struct second ours = {0, 7, 8};
 	struct {
@@ -72,7 +69,6 @@ static void infos_of_all_ages(void **state)
 	} older = {{sizeof(struct first), 0}, 99};
 	struct third newer = {sizeof(newer), 1, 2, 3};
 
-	(void)state;
 	assert_int_equal(ww_params_write(&older.info, &ours, sizeof(ours), sizeof(struct first),
 				 "x"),
 		WW_OK);
@@ -86,14 +82,4 @@ static void infos_of_all_ages(void **state)
 	assert_int_equal(newer.c, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_older_program),
-		cmocka_unit_test(a_newer_program),
-		cmocka_unit_test(size_not_set),
-		cmocka_unit_test(infos_of_all_ages),
-	};
-
-	return cmocka_run_group_tests_name("params", tests, NULL, NULL);
-}
+UNIT_MAIN("params")

@@ -9,13 +9,12 @@
 
 #include "base/proc_file.h"
 
-static void first_lines(void **state)
+UNIT_TEST(first_lines)
 {
 	char path[] = "/tmp/warpway-file-test-XXXXXX";
 	int fd = mkstemp(path);
 	char line[8];
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_false(ww_proc_file_read_line(path, line, sizeof(line)));
 	assert_int_equal(write(fd, "one\ntwo\n", 8), 8);
@@ -28,11 +27,4 @@ static void first_lines(void **state)
 	assert_false(ww_proc_file_read_line(path, line, sizeof(line)));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_lines),
-	};
-
-	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
-}
+UNIT_MAIN("file")

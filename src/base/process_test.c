@@ -72,9 +72,8 @@ static int look_in_grandchild(void)
 	return failed ? failed : in_child(look_at_ref);
 }
 
-static void test_variables_are_initial(void **state)
+UNIT_TEST(test_variables_are_initial)
 {
-	(void)state;
 	counter = 6;
 	pthread_mutex_lock(&lock);
 	assert_int_equal(in_child(look_at_state), 0);
@@ -83,9 +82,8 @@ static void test_variables_are_initial(void **state)
 	pthread_mutex_unlock(&lock);
 }
 
-static void test_inherited_are_not_counted(void **state)
+UNIT_TEST(test_inherited_are_not_counted)
 {
-	(void)state;
 	ww_ref_init(&inherited);
 	assert_int_equal(in_child(look_at_ref), 0);
 	assert_int_equal(in_child(look_in_grandchild), 0);
@@ -93,9 +91,8 @@ static void test_inherited_are_not_counted(void **state)
 	assert_true(ww_ref_put(&inherited));
 }
 
-static void test_a_gpu_bars_children(void **state)
+UNIT_TEST(test_a_gpu_bars_children)
 {
-	(void)state;
 	assert_int_equal(in_child(enter), 0);
 	ww_process_set_uses_gpu(true);
 	assert_int_equal(in_child(enter), -WW_ERR_FORKED);
@@ -104,13 +101,4 @@ static void test_a_gpu_bars_children(void **state)
 	assert_int_equal(in_child(enter), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_variables_are_initial),
-		cmocka_unit_test(test_inherited_are_not_counted),
-		cmocka_unit_test(test_a_gpu_bars_children),
-	};
-
-	return cmocka_run_group_tests_name("process", tests, NULL, NULL);
-}
+UNIT_MAIN("process")

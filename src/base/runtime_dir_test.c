@@ -11,23 +11,21 @@
 
 #include "base/runtime_dir.h"
 
-static void as_the_session_says(void **state)
+UNIT_TEST(as_the_session_says)
 {
 	char path[WW_RUNTIME_ADDRESS_BYTES];
 
-	(void)state;
 	setenv("XDG_RUNTIME_DIR", "/somewhere", 1);
 	assert_int_equal(ww_runtime_address(path), WW_OK);
 	assert_string_equal(path, "/somewhere/warpway/broker.sock");
 }
 
-static void without_a_session(void **state)
+UNIT_TEST(without_a_session)
 {
 	const char *const useless[] = {NULL, "", "relative/path"};
 	char path[WW_RUNTIME_ADDRESS_BYTES];
 	char user[16];
 
-	(void)state;
 	snprintf(user, sizeof(user), "%u", (unsigned)geteuid());
 	for (size_t i = 0; i < 3; i++) {
 		if (useless[i])
@@ -41,12 +39,11 @@ static void without_a_session(void **state)
 	}
 }
 
-static void too_long(void **state)
+UNIT_TEST(too_long)
 {
 	char folder[200];
 	char path[WW_RUNTIME_ADDRESS_BYTES];
 
-	(void)state;
 	memset(folder, 'a', sizeof(folder));
 	folder[0] = '/';
 	folder[WW_RUNTIME_ADDRESS_BYTES - sizeof("/warpway/broker.sock")] = '\0';
@@ -59,13 +56,4 @@ static void too_long(void **state)
 	assert_fails(ww_runtime_address(path), WW_ERR_INVALID);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_the_session_says),
-		cmocka_unit_test(without_a_session),
-		cmocka_unit_test(too_long),
-	};
-
-	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
-}
+UNIT_MAIN("runtime")

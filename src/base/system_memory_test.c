@@ -73,9 +73,8 @@ static void expect(uint64_t free_mib, uint64_t total_mib)
 	assert_int_equal(total, total_mib * MIB);
 }
 
-static void groups_leave_what_they_leave(void **state)
+UNIT_TEST(groups_leave_what_they_leave)
 {
-	(void)state;
 	put("/proc/meminfo", "MemTotal:  4096000 kB\nMemFree: 1 kB\nMemAvailable:  2048000 kB\n");
 	expect(2000, 4000);
 	put("/proc/self/cgroup", "4:memory:/old\n");
@@ -98,12 +97,11 @@ static void groups_leave_what_they_leave(void **state)
 	expect(0, 50);
 }
 
-static void this_machine(void **state)
+UNIT_TEST(this_machine)
 {
 	uint64_t free_bytes;
 	uint64_t total;
 
-	(void)state;
 	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	/* Without /proc. */
@@ -111,12 +109,4 @@ static void this_machine(void **state)
 	assert_true(free_bytes > 0 && free_bytes <= total);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_leave_what_they_leave),
-		cmocka_unit_test(this_machine),
-	};
-
-	return cmocka_run_group_tests_name("machine", tests, make_tree, remove_tree);
-}
+UNIT_MAIN_WITH("machine", make_tree, remove_tree)

@@ -3,7 +3,7 @@
  * unit_test.h - what every unit test includes
  *
  * cmocka wants these headers before its own. A test file stands beside what it tests, needs one
- * process, no GPU and no sleep.
+ * process, no GPU and no sleep. It ends with UNIT_MAIN(), which runs its tests in their order.
  */
 #ifndef WW_BASE_UNIT_TEST_H
 #define WW_BASE_UNIT_TEST_H
@@ -16,6 +16,44 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+
+#define UNIT_TESTS_MOST 64
+
+__attribute__((unused)) static struct CMUnitTest unit_tests[UNIT_TESTS_MOST];
+__attribute__((unused)) static size_t unit_test_count;
+
+/*
+ * Defines a test, which enters itself before main(), so that it is listed nowhere else. Its body
+ * sees what the tests share in @state:
+ *
+ *   UNIT_TEST(an_empty_list_has_no_first_item)
+ *   {
+ *           assert_null(...);
+ *   }
+ */
+#define UNIT_TEST(test_name) UNIT_TEST_WITH(test_name, NULL, NULL)
+
+/* A test with functions of its own that are called before and after it. */
+#define UNIT_TEST_WITH(test_name, set_up_test, tear_down_test)                             \
+	static void test_name(void **state);                                               \
+	__attribute__((constructor)) static void test_name##_enter(void)                   \
+	{                                                                                  \
+		static const struct CMUnitTest self = {#test_name, test_name, set_up_test, \
+			tear_down_test, NULL};                                             \
+                                                                                           \
+		ww_assert(unit_test_count < UNIT_TESTS_MOST);                              \
+		unit_tests[unit_test_count++] = self;                                      \
+	}                                                                                  \
+	static void test_name(__attribute__((unused)) void **state)
+
+/* main() of a file of tests; with functions that are called before and after all of them. */
+#define UNIT_MAIN(group) UNIT_MAIN_WITH(group, NULL, NULL)
+#define UNIT_MAIN_WITH(group, set_up, tear_down)                                           \
+	int main(void)                                                                     \
+	{                                                                                  \
+		return _cmocka_run_group_tests(group, unit_tests, unit_test_count, set_up, \
+			tear_down);                                                        \
+	}
 
 /* The status, and the record that must go with it. */
 #define assert_fails(call, expected)                                   \

@@ -20,12 +20,11 @@ static size_t encode(uint32_t point, char out[5])
 	return bytes;
 }
 
-static void every_code_point(void **state)
+UNIT_TEST(every_code_point)
 {
 	char text[5];
 	uint32_t point;
 
-	(void)state;
 	for (uint32_t want = 1; want < 0x110000 + 0x1000; want++) {
 		size_t bytes = encode(want, text);
 
@@ -42,9 +41,8 @@ static void every_code_point(void **state)
 }
 
 /* Two bytes are a character only if one of two bytes has them. */
-static void every_pair(void **state)
+UNIT_TEST(every_pair)
 {
-	(void)state;
 	for (unsigned int first = 0x80; first < 0x100; first++) {
 		for (unsigned int second = 0; second < 0x100; second++) {
 			bool is_good = first >= 0xc2 && first < 0xe0 && second >= 0x80 &&
@@ -57,9 +55,8 @@ static void every_pair(void **state)
 	}
 }
 
-static void plain_texts(void **state)
+UNIT_TEST(plain_texts)
 {
-	(void)state;
 	assert_true(ww_utf8_is_plain(""));
 	assert_true(ww_utf8_is_plain("/run/warpway/broker.sock"));
 	assert_true(ww_utf8_is_plain("caf\xc3\xa9 \xf0\x9f\x98\x80"));
@@ -71,13 +68,4 @@ static void plain_texts(void **state)
 	assert_false(ww_utf8_is_plain("a\xc0\x80"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_code_point),
-		cmocka_unit_test(every_pair),
-		cmocka_unit_test(plain_texts),
-	};
-
-	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
-}
+UNIT_MAIN("utf8")

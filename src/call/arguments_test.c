@@ -70,11 +70,10 @@ static ww_status decode(struct record *record)
 	return ww_call_args_decode(record->bytes, record->used, &record->args);
 }
 
-static void none(void **state)
+UNIT_TEST(none)
 {
 	struct record *record = record_new();
 
-	(void)state;
 	encode(record);
 	assert_int_equal(record->used, 0);
 	assert_int_equal(ww_call_args_decode(NULL, 0, &record->args), WW_OK);
@@ -82,7 +81,7 @@ static void none(void **state)
 	free(record);
 }
 
-static void golden_bytes(void **state)
+UNIT_TEST(golden_bytes)
 {
 	static const uint8_t golden[] = {
 		0, 0, 0, 0, 0, 0, 0, 0,                             /* left out */
@@ -92,7 +91,6 @@ static void golden_bytes(void **state)
 	};
 	struct record *record = record_new();
 
-	(void)state;
 	record->args.count = 4;
 	ww_call_arg_none(&record->args.items[0]);
 	ww_call_arg_scalar(f32, 0x40000000, &record->args.items[1]);
@@ -116,14 +114,13 @@ static void golden_bytes(void **state)
 }
 
 /* With a description of its own, with the token's, with none. */
-static void arrays(void **state)
+UNIT_TEST(arrays)
 {
 	struct ww_token plain = token_of(WW_OBJECT_MEMORY, NULL);
 	struct ww_token described = token_of(WW_OBJECT_MEMORY, &sample);
 	struct record *record = record_new();
 	const struct ww_call_arg *items = record->args.items;
 
-	(void)state;
 	record->args.count = 3;
 	assert_int_equal(ww_call_arg_array(&plain, &sample, &record->args.items[0]), WW_OK);
 	assert_int_equal(ww_call_arg_array(&described, NULL, &record->args.items[1]), WW_OK);
@@ -145,14 +142,13 @@ static void arrays(void **state)
 	free(record);
 }
 
-static void timelines(void **state)
+UNIT_TEST(timelines)
 {
 	struct ww_token token = token_of(WW_OBJECT_TIMELINE, NULL);
 	struct ww_token memory = token_of(WW_OBJECT_MEMORY, NULL);
 	struct record *record = record_new();
 	struct ww_call_arg *items = record->args.items;
 
-	(void)state;
 	record->args.count = 1;
 	assert_int_equal(ww_call_arg_timeline(&token, &items[0]), WW_OK);
 	encode(record);
@@ -168,25 +164,23 @@ static void timelines(void **state)
 	free(record);
 }
 
-static void an_array_outside_its_span(void **state)
+UNIT_TEST(an_array_outside_its_span)
 {
 	struct ww_token token = token_of(WW_OBJECT_MEMORY, NULL);
 	struct ww_array array = sample;
 	struct ww_call_arg arg;
 
-	(void)state;
 	array.offset = 65;
 	assert_fails(ww_call_arg_array(&token, &array, &arg), WW_ERR_MISMATCH);
 }
 
-static void limits(void **state)
+UNIT_TEST(limits)
 {
 	static const uint8_t zeros[WW_CALL_BYTES_MAX + 1];
 	struct ww_token token = token_of(WW_OBJECT_MEMORY, NULL);
 	struct record *record = record_new();
 	size_t used;
 
-	(void)state;
 	record->args.count = WW_CALL_ARGS_MAX;
 	for (uint32_t i = 0; i < WW_CALL_ARGS_MAX; i++)
 		assert_int_equal(ww_call_arg_array(&token, &sample, &record->args.items[i]), WW_OK);
@@ -206,12 +200,11 @@ static void limits(void **state)
 	free(record);
 }
 
-static void too_many(void **state)
+UNIT_TEST(too_many)
 {
 	static const uint8_t zeros[(size_t)8 * (WW_CALL_ARGS_MAX + 1)];
 	struct record *record = record_new();
 
-	(void)state;
 	assert_int_equal(ww_call_args_decode(zeros, (size_t)8 * WW_CALL_ARGS_MAX, &record->args),
 		WW_OK);
 	assert_fails(ww_call_args_decode(zeros, sizeof(zeros), &record->args), WW_ERR_PROTOCOL);
@@ -219,12 +212,11 @@ static void too_many(void **state)
 }
 
 /* Every byte of a record is one that must be there. */
-static void records_that_end_early(void **state)
+UNIT_TEST(records_that_end_early)
 {
 	struct ww_token token = token_of(WW_OBJECT_MEMORY, NULL);
 	struct record *record = record_new();
 
-	(void)state;
 	record->args.count = 3;
 	ww_call_arg_scalar(f32, 1, &record->args.items[0]);
 	ww_call_arg_bytes("abc", 3, &record->args.items[1]);
@@ -246,7 +238,7 @@ static void records_that_end_early(void **state)
 	free(record);
 }
 
-static void what_cannot_be(void **state)
+UNIT_TEST(what_cannot_be)
 {
 	static const struct {
 		uint8_t bytes[16];
@@ -278,7 +270,6 @@ static void what_cannot_be(void **state)
 	};
 	struct record *record = record_new();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(record->bytes, 0, 1024);
 		memcpy(record->bytes, wrong[i].bytes, sizeof(wrong[i].bytes));
@@ -289,13 +280,12 @@ static void what_cannot_be(void **state)
 	free(record);
 }
 
-static void tokens_that_cannot_be(void **state)
+UNIT_TEST(tokens_that_cannot_be)
 {
 	struct ww_token timeline = token_of(WW_OBJECT_TIMELINE, NULL);
 	struct ww_token memory = token_of(WW_OBJECT_MEMORY, NULL);
 	struct record *record = record_new();
 
-	(void)state;
 	record->args.count = 1;
 	assert_int_equal(ww_call_arg_array(&memory, &sample, &record->args.items[0]), WW_OK);
 	encode(record);
@@ -321,20 +311,4 @@ static void tokens_that_cannot_be(void **state)
 	free(record);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none),
-		cmocka_unit_test(golden_bytes),
-		cmocka_unit_test(arrays),
-		cmocka_unit_test(timelines),
-		cmocka_unit_test(an_array_outside_its_span),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(too_many),
-		cmocka_unit_test(records_that_end_early),
-		cmocka_unit_test(what_cannot_be),
-		cmocka_unit_test(tokens_that_cannot_be),
-	};
-
-	return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
-}
+UNIT_MAIN("arguments")

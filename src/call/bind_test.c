@@ -70,12 +70,11 @@ static void assert_refused(struct call *call, const char *message)
 	assert_string_equal(ww_error_last()->message, message);
 }
 
-static void what_fits(void **state)
+UNIT_TEST(what_fits)
 {
 	struct call *call = call_new("f32 a, f32[n] x read, f32[n] y write");
 	struct ww_call_arg *args = again(call, 3);
 
-	(void)state;
 	ww_call_arg_scalar(f32, 0x40000000, &args[0]);
 	vector(&args[1], 8);
 	vector(&args[2], 8);
@@ -85,11 +84,10 @@ static void what_fits(void **state)
 	free(call);
 }
 
-static void no_arguments(void **state)
+UNIT_TEST(no_arguments)
 {
 	struct call *call = call_new("");
 
-	(void)state;
 	again(call, 0);
 	assert_binds(call);
 	again(call, 1);
@@ -97,12 +95,11 @@ static void no_arguments(void **state)
 	free(call);
 }
 
-static void kinds_and_types(void **state)
+UNIT_TEST(kinds_and_types)
 {
 	struct call *call = call_new("f32 a, f32[n, 4] x read, bytes[3] b, timeline t");
 	struct ww_call_arg *args = again(call, 4);
 
-	(void)state;
 	ww_call_arg_scalar(f64, 0, &args[0]);
 	assert_refused(call, "argument 1, a, is f64 and must be f32");
 	ww_call_arg_scalar((struct ww_dtype){0, 0, 0}, 0, &args[0]);
@@ -131,12 +128,11 @@ static void kinds_and_types(void **state)
 	free(call);
 }
 
-static void missing_arguments(void **state)
+UNIT_TEST(missing_arguments)
 {
 	struct call *call = call_new("f32 a, f32[n] x read");
 	struct ww_call_arg *args = again(call, 1);
 
-	(void)state;
 	assert_refused(call, "argument 1, a, is missing and must be f32");
 	ww_call_arg_scalar(f32, 0, &args[0]);
 	call->args.count = 1;
@@ -144,12 +140,11 @@ static void missing_arguments(void **state)
 	free(call);
 }
 
-static void dimensions(void **state)
+UNIT_TEST(dimensions)
 {
 	struct call *call = call_new("f32[n, m] x read, f32[m] y write, f32[*] z read");
 	struct ww_call_arg *args = again(call, 3);
 
-	(void)state;
 	array(&args[0], f32, 2, 3, 4);
 	vector(&args[1], 3);
 	vector(&args[2], 100);
@@ -160,11 +155,10 @@ static void dimensions(void **state)
 	free(call);
 }
 
-static void a_square(void **state)
+UNIT_TEST(a_square)
 {
 	struct call *call = call_new("f32[n, n] x read");
 
-	(void)state;
 	array(again(call, 1), f32, 2, 3, 4);
 	assert_refused(call, "argument 1, x, is f32[3, 4] and must be f32[n, n] where n is 3");
 	array(again(call, 1), f32, 2, 0, 0);
@@ -172,12 +166,11 @@ static void a_square(void **state)
 	free(call);
 }
 
-static void bits_of_scalars(void **state)
+UNIT_TEST(bits_of_scalars)
 {
 	struct call *call = call_new("i32 a, bool b");
 	struct ww_call_arg *args = again(call, 2);
 
-	(void)state;
 	ww_call_arg_scalar(i32, (uint64_t)-3, &args[0]);
 	ww_call_arg_scalar(boolean, 1, &args[1]);
 	assert_refused(call,
@@ -191,12 +184,11 @@ static void bits_of_scalars(void **state)
 	free(call);
 }
 
-static void scalars_that_are_dimensions(void **state)
+UNIT_TEST(scalars_that_are_dimensions)
 {
 	struct call *call = call_new("i32 n, f32[n] x read = none, i8 n8, f32[n8] y read");
 	struct ww_call_arg *args = again(call, 4);
 
-	(void)state;
 	vector(&args[1], 300);
 	vector(&args[3], 128);
 	assert_refused(call, "argument 3, n8, is missing and must be i8 where n8 is 128");
@@ -225,13 +217,12 @@ static void scalars_that_are_dimensions(void **state)
 	free(call);
 }
 
-static void defaults(void **state)
+UNIT_TEST(defaults)
 {
 	struct call *call = call_new("f32 a = 2.0, bytes b = none, f32[n] x read = none, "
 				     "timeline t = none, i32 k = -1");
 	struct ww_call_arg *args = again(call, 0);
 
-	(void)state;
 	assert_binds(call);
 	assert_int_equal(call->args.count, 5);
 	assert_int_equal(args[0].kind, WW_ARGUMENT_SCALAR);
@@ -249,13 +240,12 @@ static void defaults(void **state)
 	free(call);
 }
 
-static void order_of_elements(void **state)
+UNIT_TEST(order_of_elements)
 {
 	struct call *call = call_new("f32[*, *] x read");
 	struct call *strided = call_new("f32[*, *] x read strided");
 	struct ww_call_arg *args = again(call, 1);
 
-	(void)state;
 	array(&args[0], f32, 2, 3, 4);
 	assert_int_equal(ww_array_permute(&args[0].array, NULL, &args[0].array), WW_OK);
 	assert_refused(call,
@@ -267,12 +257,11 @@ static void order_of_elements(void **state)
 	free(call);
 }
 
-static void access_of_tokens(void **state)
+UNIT_TEST(access_of_tokens)
 {
 	struct call *call = call_new("f32[n] x write");
 	struct ww_call_arg *args = again(call, 1);
 
-	(void)state;
 	vector(&args[0], 8);
 	args[0].access = WW_ACCESS_READ;
 	assert_refused(call,
@@ -281,12 +270,11 @@ static void access_of_tokens(void **state)
 	free(call);
 }
 
-static void any_array(void **state)
+UNIT_TEST(any_array)
 {
 	struct call *call = call_new("any[...] x read, any[n] y read");
 	struct ww_call_arg *args = again(call, 2);
 
-	(void)state;
 	array(&args[0], f64, 0, 0, 0);
 	vector(&args[1], 3);
 	assert_binds(call);
@@ -295,12 +283,11 @@ static void any_array(void **state)
 	free(call);
 }
 
-static void results(void **state)
+UNIT_TEST(results)
 {
 	struct call *call = call_new("f32[n] x read -> i32 k, f32[n, k] y, bytes[2] b");
 	struct ww_call_arg *args = again(call, 1);
 
-	(void)state;
 	vector(&args[0], 3);
 	assert_binds(call);
 	(void)again(call, 2);
@@ -329,7 +316,7 @@ static void results(void **state)
 }
 
 /* A message has room for the longest types: they are cut. */
-static void long_types(void **state)
+UNIT_TEST(long_types)
 {
 	struct call *call = call_new(
 		"f32[a234567890123456789012345678901, b234567890123456789012345678901, "
@@ -337,7 +324,6 @@ static void long_types(void **state)
 	struct ww_call_arg *args = again(call, 1);
 	int64_t shape[WW_ARRAY_DIMS];
 
-	(void)state;
 	for (uint32_t i = 0; i < WW_ARRAY_DIMS; i++)
 		shape[i] = i ? 1 : INT64_MAX / 4;
 	args[0].kind = WW_ARGUMENT_ARRAY;
@@ -349,24 +335,4 @@ static void long_types(void **state)
 	free(call);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_fits),
-		cmocka_unit_test(no_arguments),
-		cmocka_unit_test(kinds_and_types),
-		cmocka_unit_test(bits_of_scalars),
-		cmocka_unit_test(missing_arguments),
-		cmocka_unit_test(dimensions),
-		cmocka_unit_test(a_square),
-		cmocka_unit_test(scalars_that_are_dimensions),
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(order_of_elements),
-		cmocka_unit_test(access_of_tokens),
-		cmocka_unit_test(any_array),
-		cmocka_unit_test(results),
-		cmocka_unit_test(long_types),
-	};
-
-	return cmocka_run_group_tests_name("bind", tests, NULL, NULL);
-}
+UNIT_MAIN("bind")

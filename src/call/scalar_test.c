@@ -74,12 +74,11 @@ static const struct {
 	{&bf16, "nan", 0x7fc0, "nan"},
 };
 
-static void values(void **state)
+UNIT_TEST(values)
 {
 	char text[WW_SCALAR_TEXT_BYTES];
 	uint64_t scalar;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		assert_int_equal(ww_scalar_parse(known[i].dtype, known[i].text, &scalar), WW_OK);
 		if (scalar != known[i].scalar)
@@ -89,7 +88,7 @@ static void values(void **state)
 	}
 }
 
-static void no_values(void **state)
+UNIT_TEST(no_values)
 {
 	static const struct {
 		const struct ww_dtype *dtype;
@@ -136,7 +135,6 @@ static void no_values(void **state)
 	};
 	uint64_t scalar = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_fails(ww_scalar_parse(wrong[i].dtype, wrong[i].text, &scalar),
 			WW_ERR_INVALID);
@@ -144,14 +142,13 @@ static void no_values(void **state)
 	assert_int_equal(scalar, 7);
 }
 
-static void types_that_no_scalar_has(void **state)
+UNIT_TEST(types_that_no_scalar_has)
 {
 	static const struct ww_dtype wrong[] = {{WW_DTYPE_COMPLEX, 64, 1}, {WW_DTYPE_FLOAT, 32, 4},
 		{WW_DTYPE_INT, 128, 1}, {WW_DTYPE_FLOAT8_E5M2, 8, 1}, {99, 8, 1}, {0, 0, 0}};
 	char text[WW_SCALAR_TEXT_BYTES] = "before";
 	uint64_t scalar;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_fails(ww_scalar_parse(&wrong[i], "1", &scalar), WW_ERR_INVALID);
 		assert_fails(ww_scalar_text(&wrong[i], 1, text), WW_ERR_INVALID);
@@ -160,11 +157,10 @@ static void types_that_no_scalar_has(void **state)
 }
 
 /* Every value of 16 bits has a text of its own, which leads back to it. */
-static void every_half(void **state)
+UNIT_TEST(every_half)
 {
 	static const struct ww_dtype types[] = {{WW_DTYPE_FLOAT, 16, 1}, {WW_DTYPE_BFLOAT, 16, 1}};
 
-	(void)state;
 	for (uint32_t i = 0; i < 2 * 65536; i++) {
 		const struct ww_dtype *dtype = &types[i >> 16];
 		char text[WW_SCALAR_TEXT_BYTES];
@@ -192,9 +188,8 @@ static uint64_t bfloat_of(uint32_t float_bits)
 /*
  * Between two neighbours: the middle goes to the even one, what is beside it to the nearer one.
  */
-static void rounds_to_the_nearest(void **state)
+UNIT_TEST(rounds_to_the_nearest)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 65536; i++) {
 		if ((i & 0x7fff) >= 0x7f7f)
 			continue;
@@ -204,12 +199,11 @@ static void rounds_to_the_nearest(void **state)
 	}
 }
 
-static void counts(void **state)
+UNIT_TEST(counts)
 {
 	int64_t count;
 	uint64_t scalar;
 
-	(void)state;
 	assert_true(ww_scalar_to_count(i8, 127, &count) && count == 127);
 	assert_false(ww_scalar_to_count(i8, 0x80, &count));
 	assert_true(ww_scalar_to_count(u8, 0x80, &count) && count == 128);
@@ -221,9 +215,8 @@ static void counts(void **state)
 	assert_true(ww_scalar_from_count(i64, INT64_MAX, &scalar) && scalar == INT64_MAX);
 }
 
-static void bits_of_a_peer(void **state)
+UNIT_TEST(bits_of_a_peer)
 {
-	(void)state;
 	assert_true(ww_scalar_is_valid(boolean, 1));
 	assert_false(ww_scalar_is_valid(boolean, 2));
 	assert_true(ww_scalar_is_valid(u8, 255));
@@ -235,12 +228,12 @@ static void bits_of_a_peer(void **state)
 
 #define COMMA_LOCALE "de_DE.UTF-8" /* it writes a comma, where it is installed */
 
-static void the_locale_has_no_influence(void **state)
+/* The last test. */
+UNIT_TEST(the_locale_has_no_influence)
 {
 	char text[WW_SCALAR_TEXT_BYTES];
 	uint64_t scalar;
 
-	(void)state;
 	assert_non_null(setlocale(LC_NUMERIC, COMMA_LOCALE));
 	assert_int_equal(ww_scalar_parse(&f64, "1.5", &scalar), WW_OK);
 	assert_int_equal(ww_scalar_text(&f64, scalar, text), WW_OK);
@@ -250,16 +243,8 @@ static void the_locale_has_no_influence(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values), cmocka_unit_test(no_values),
-		cmocka_unit_test(types_that_no_scalar_has), cmocka_unit_test(every_half),
-		cmocka_unit_test(rounds_to_the_nearest), cmocka_unit_test(counts),
-		cmocka_unit_test(bits_of_a_peer),
-		cmocka_unit_test(the_locale_has_no_influence), /* the last */
-	};
-	bool has_locale = setlocale(LC_NUMERIC, COMMA_LOCALE);
+	size_t missing = setlocale(LC_NUMERIC, COMMA_LOCALE) ? 0 : 1;
 
 	setlocale(LC_NUMERIC, "C");
-	return _cmocka_run_group_tests("scalar", tests,
-		sizeof(tests) / sizeof(tests[0]) - (has_locale ? 0 : 1), NULL, NULL);
+	return _cmocka_run_group_tests("scalar", unit_tests, unit_test_count - missing, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void assert_canonical(const char *text, const char *canonical)
 	free(signature);
 }
 
-static void canonical_texts(void **state)
+UNIT_TEST(canonical_texts)
 {
 	static const char *const texts[][2] = {
 		{"", ""},
@@ -69,7 +69,6 @@ static void canonical_texts(void **state)
 			"f32[n] x read, i32 n -> i64 k, f32[k, n] y"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_canonical(texts[i][0], texts[i][1]);
 }
@@ -139,11 +138,10 @@ static const struct {
 	{"f32[n] x read -> f32 n", "-", "'n' as a dimension and as a parameter"},
 };
 
-static void what_is_no_signature(void **state)
+UNIT_TEST(what_is_no_signature)
 {
 	struct ww_signature *signature = malloc(sizeof(*signature));
 
-	(void)state;
 	assert_non_null(signature);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		const char *message = ww_error_last()->message;
@@ -181,11 +179,10 @@ static void assert_limit(const char *text, ww_status status)
 	free(signature);
 }
 
-static void limits(void **state)
+UNIT_TEST(limits)
 {
 	char text[4096];
 
-	(void)state;
 	list_of(text, sizeof(text), "", WW_CALL_ARGS_MAX, "u8", "");
 	assert_limit(text, WW_OK);
 	list_of(text, sizeof(text), "", WW_CALL_ARGS_MAX + 1, "u8", "");
@@ -211,12 +208,11 @@ static void limits(void **state)
 	assert_limit("u8[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17] x read", WW_ERR_LIMIT);
 }
 
-static void names_of_dimensions(void **state)
+UNIT_TEST(names_of_dimensions)
 {
 	char text[1024] = "u8[";
 	size_t used = strlen(text);
 
-	(void)state;
 	for (uint32_t i = 0; i < WW_SIGNATURE_DIMS_MAX; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sn%u",
 			i == 16     ? "] x read, u8["
@@ -230,11 +226,10 @@ static void names_of_dimensions(void **state)
 }
 
 /* Published values of FNV-1a: the hash is part of what processes of two versions exchange. */
-static void hashes(void **state)
+UNIT_TEST(hashes)
 {
 	struct ww_signature *signature = parsed("");
 
-	(void)state;
 	assert_true(signature->hash == UINT64_C(0xcbf29ce484222325));
 	free(signature);
 	signature = parsed("f32 a, f32[n] x read, f32[n] y write");
@@ -242,13 +237,12 @@ static void hashes(void **state)
 	free(signature);
 }
 
-static void parameters_as_structs(void **state)
+UNIT_TEST(parameters_as_structs)
 {
 	struct ww_parameter_info info = WW_INIT(struct ww_parameter_info);
 	const char *text = "f32 a = 0.5, f32[n, 4, *] x write strided = none, i32 n, bytes[9] b, "
 			   "any[...] r readwrite -> u8[n] z";
 
-	(void)state;
 	assert_fails(ww_signature_parameter_get("f32", 0, &info), WW_ERR_INVALID);
 	assert_int_equal(ww_signature_parameter_get(text, 0, &info), WW_OK);
 	assert_int_equal(info.kind, WW_ARGUMENT_SCALAR);
@@ -281,20 +275,18 @@ static void parameters_as_structs(void **state)
 }
 
 /* A dimension that only results have must be given. */
-static void a_dimension_of_results(void **state)
+UNIT_TEST(a_dimension_of_results)
 {
 	struct ww_parameter_info info = WW_INIT(struct ww_parameter_info);
 
-	(void)state;
 	assert_int_equal(ww_signature_parameter_get("i64 n -> f32[n] x", 0, &info), WW_OK);
 	assert_int_equal(info.flags, WW_PARAMETER_DIMENSION);
 }
 
-static void as_a_whole(void **state)
+UNIT_TEST(as_a_whole)
 {
 	struct ww_signature_info info = WW_INIT(struct ww_signature_info);
 
-	(void)state;
 	assert_int_equal(ww_signature_info_get("float32 a,f32[n]x read->f64 s", &info), WW_OK);
 	assert_int_equal(info.parameter_count, 2);
 	assert_int_equal(info.result_count, 1);
@@ -355,9 +347,8 @@ static void random_item(char *out_text, size_t room, bool is_result, uint32_t nu
 	}
 }
 
-static void canonical_text_parses_to_itself(void **state)
+UNIT_TEST(canonical_text_parses_to_itself)
 {
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		char text[1024] = "";
 		size_t used = 0;
@@ -385,19 +376,4 @@ static void canonical_text_parses_to_itself(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canonical_texts),
-		cmocka_unit_test(what_is_no_signature),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(names_of_dimensions),
-		cmocka_unit_test(hashes),
-		cmocka_unit_test(parameters_as_structs),
-		cmocka_unit_test(a_dimension_of_results),
-		cmocka_unit_test(as_a_whole),
-		cmocka_unit_test(canonical_text_parses_to_itself),
-	};
-
-	return cmocka_run_group_tests_name("signature", tests, NULL, NULL);
-}
+UNIT_MAIN("signature")

@@ -70,12 +70,11 @@ static void must_be_used(const struct sides *sides, uint64_t frame, bool is_owed
 
 /* --- the ring --- */
 
-static void frames_are_found(void **state)
+UNIT_TEST(frames_are_found)
 {
 	struct sides sides = open_sides(false);
 	uint32_t slot;
 
-	(void)state;
 	assert_int_equal(ww_ring_published(&sides.ring), 0);
 	assert_false(ww_ring_find(&sides.ring, 1, &slot));
 	publish(&sides, 1, 3);
@@ -94,11 +93,10 @@ static void frames_are_found(void **state)
 }
 
 /* A slot that is taken back has no frame, until it is reopened or gets another one. */
-static void slots_are_taken_back(void **state)
+UNIT_TEST(slots_are_taken_back)
 {
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	publish(&sides, 1, 1);
 	ww_ring_close_slot(&sides.ring, 1);
 	assert_false(ww_ring_has(&sides.ring, 1, 1));
@@ -111,12 +109,11 @@ static void slots_are_taken_back(void **state)
 }
 
 /* What a hostile producer stores is never more than what can be. */
-static void numbers_are_cut(void **state)
+UNIT_TEST(numbers_are_cut)
 {
 	struct sides sides = open_sides(false);
 	uint32_t slot;
 
-	(void)state;
 	sides.ring.header->published = UINT64_MAX;
 	assert_int_equal(ww_ring_published(&sides.ring), WW_RING_FRAMES_MAX);
 	memset(sides.ring.places, 0xff, sides.ring.place_count * sizeof(*sides.ring.places));
@@ -125,12 +122,11 @@ static void numbers_are_cut(void **state)
 	close_sides(&sides);
 }
 
-static void evictions_name_one(void **state)
+UNIT_TEST(evictions_name_one)
 {
 	const struct ww_layout_channel_eviction eviction = {.consumer = 77};
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	assert_false(ww_ring_has_evicted(&sides.ring, 3, 77));
 	ww_ring_evict(&sides.ring, 3, &eviction);
 	assert_true(ww_ring_has_evicted(&sides.ring, 3, 77));
@@ -142,11 +138,10 @@ static void evictions_name_one(void **state)
 
 /* --- marks --- */
 
-static void begins_where_frames_are(void **state)
+UNIT_TEST(begins_where_frames_are)
 {
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	assert_int_equal(ww_channel_marks_begin(&sides.marks, &sides.ring, 1), 1);
 	publish(&sides, 1, 6); /* frames 1 and 2 have been written over */
 	assert_int_equal(ww_channel_marks_begin(&sides.marks, &sides.ring, 1), 3);
@@ -156,11 +151,10 @@ static void begins_where_frames_are(void **state)
 }
 
 /* A frame from `next` on is owed; before it only one that has a mark is needed. */
-static void frames_are_owed(void **state)
+UNIT_TEST(frames_are_owed)
 {
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	publish(&sides, 1, 3);
 	ww_channel_marks_set_next(&sides.marks, 2);
 	must_be_used(&sides, 1, true, WW_SLOT_UNUSED, 0);
@@ -172,11 +166,10 @@ static void frames_are_owed(void **state)
 	close_sides(&sides);
 }
 
-static void marks_are_released(void **state)
+UNIT_TEST(marks_are_released)
 {
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	publish(&sides, 1, 2);
 	assert_true(ww_channel_marks_take(&sides.marks, &sides.ring, 0, 1, 1));
 	assert_true(ww_channel_marks_take(&sides.marks, &sides.ring, 1, 2, 2));
@@ -189,11 +182,10 @@ static void marks_are_released(void **state)
 }
 
 /* With runs_ahead the mark is free at once, and the slot says when the work is complete. */
-static void marks_run_ahead(void **state)
+UNIT_TEST(marks_run_ahead)
 {
 	struct sides sides = open_sides(true);
 
-	(void)state;
 	publish(&sides, 1, 1);
 	assert_true(ww_channel_marks_take(&sides.marks, &sides.ring, 0, 1, 1));
 	ww_channel_marks_release(&sides.marks, 0, 1, 5);
@@ -205,12 +197,11 @@ static void marks_run_ahead(void **state)
 }
 
 /* A value that no timeline reaches would keep a slot for ever: it counts as none. */
-static void forged_values_are_none(void **state)
+UNIT_TEST(forged_values_are_none)
 {
 	struct sides sides = open_sides(true);
 	uint64_t value;
 
-	(void)state;
 	sides.marks.releases[1] = UINT64_MAX;
 	assert_int_equal(ww_channel_marks_released(&sides.marks, 1), 0);
 	sides.marks.at[0].frame = 1;
@@ -249,12 +240,11 @@ static ww_status import(const struct ww_channel_marks *marks, uint64_t length,
 	return status;
 }
 
-static void files_that_are_none(void **state)
+UNIT_TEST(files_that_are_none)
 {
 	static const struct ww_ring_size larger = {4096, 8, 4096};
 	struct sides sides = open_sides(false);
 
-	(void)state;
 	assert_true(import(&sides.marks, 100, &size) < 0);                        /* too short */
 	assert_true(import(&sides.marks, sides.marks.mapping->bytes, &size) < 0); /* not sealed */
 	assert_true(import(&sides.marks, sides.marks.mapping->bytes, &larger) < 0);
@@ -300,12 +290,11 @@ static void *read_streamed(void *context)
 }
 
 /* If a frame is seen, all its bytes are, however they were stored. */
-static void streamed_bytes_come_first(void **state)
+UNIT_TEST(streamed_bytes_come_first)
 {
 	struct sides sides = open_sides(false);
 	pthread_t reader;
 
-	(void)state;
 	streamed.ring = &sides.ring;
 	assert_int_equal(pthread_create(&reader, NULL, read_streamed, NULL), 0);
 	for (uint64_t frame = 1; frame <= STREAMED_FRAMES; frame++) {
@@ -320,21 +309,4 @@ static void streamed_bytes_come_first(void **state)
 	close_sides(&sides);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_found),
-		cmocka_unit_test(slots_are_taken_back),
-		cmocka_unit_test(numbers_are_cut),
-		cmocka_unit_test(evictions_name_one),
-		cmocka_unit_test(begins_where_frames_are),
-		cmocka_unit_test(frames_are_owed),
-		cmocka_unit_test(marks_are_released),
-		cmocka_unit_test(marks_run_ahead),
-		cmocka_unit_test(forged_values_are_none),
-		cmocka_unit_test(files_that_are_none),
-		cmocka_unit_test(streamed_bytes_come_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("ring")

@@ -38,11 +38,10 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static void given(void **state)
+UNIT_TEST(given)
 {
 	struct ww_address address;
 
-	(void)state;
 	setenv("WARPWAY_BROKER", "/some/where", 1);
 	assert_int_equal(ww_address_find("/else/where", &address), WW_OK);
 	assert_string_equal(address.path, "/else/where");
@@ -59,12 +58,11 @@ static void given(void **state)
 	unsetenv("WARPWAY_BROKER");
 }
 
-static void refused(void **state)
+UNIT_TEST(refused)
 {
 	struct ww_address address;
 	char path[160];
 
-	(void)state;
 	assert_fails(ww_address_find("broker.sock", &address), WW_ERR_INVALID);
 	assert_fails(ww_address_find("", &address), WW_ERR_INVALID);
 	memset(path, 'x', sizeof(path));
@@ -85,11 +83,10 @@ static ww_status look_at(const struct ww_address *address)
 	return status;
 }
 
-static void owned(void **state)
+UNIT_TEST(owned)
 {
 	struct ww_address address;
 
-	(void)state;
 	assert_int_equal(ww_address_find(own, &address), WW_OK);
 	assert_true(address.is_own);
 	assert_int_equal(look_at(&address), WW_END); /* there is none */
@@ -107,11 +104,10 @@ static void owned(void **state)
 	assert_fails(ww_address_check_peer(&address, UINT32_MAX), WW_ERR_ACCESS);
 }
 
-static void owned_by_others(void **state)
+UNIT_TEST(owned_by_others)
 {
 	struct ww_address address;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* only root can give it to another user */
 	assert_int_equal(ww_address_find(own, &address), WW_OK);
@@ -127,11 +123,10 @@ static void owned_by_others(void **state)
 }
 
 /* The caller named the address, so every process may listen there. */
-static void named(void **state)
+UNIT_TEST(named)
 {
 	struct ww_address address;
 
-	(void)state;
 	assert_int_equal(mkdir(below, 0777), 0);
 	assert_int_equal(chmod(below, 0777), 0);
 	unsetenv("XDG_RUNTIME_DIR");
@@ -169,7 +164,7 @@ static int look_at_machine(uid_t owner, mode_t mode)
 	return ww_address_open_folder(&address, &fd) == WW_OK ? 0 : 4;
 }
 
-static void the_machines(void **state)
+UNIT_TEST(the_machines)
 {
 	static const struct {
 		uid_t owner;
@@ -177,7 +172,6 @@ static void the_machines(void **state)
 		int expected;
 	} cases[] = {{0, 0755, 0}, {12345, 0755, 4}, {0, 0775, 4}, {0, 0757, 4}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		pid_t child = fork();
 		int status;
@@ -207,12 +201,11 @@ static int look_without_a_number(void)
 	return ww_address_open_folder(&address, &fd) == WW_ERR_ACCESS ? 0 : 2;
 }
 
-static void without_a_number(void **state)
+UNIT_TEST(without_a_number)
 {
 	pid_t child;
 	int status;
 
-	(void)state;
 	assert_int_equal(mkdir(below, 0700), 0);
 	assert_int_equal(chmod(folder, 0755), 0);
 	child = fork();
@@ -226,17 +219,4 @@ static void without_a_number(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(owned),
-		cmocka_unit_test(owned_by_others),
-		cmocka_unit_test(named),
-		cmocka_unit_test(the_machines),
-		cmocka_unit_test(without_a_number),
-	};
-
-	return cmocka_run_group_tests_name("address", tests, make_folder, remove_folder);
-}
+UNIT_MAIN_WITH("address", make_folder, remove_folder)

@@ -176,14 +176,13 @@ static void restart_with_a_hold(struct stand_in *self)
  * By another path, after a restart that this process has not noticed yet: what it holds is said all
  * the same.
  */
-static void known_by_two_paths(void **state)
+UNIT_TEST(known_by_two_paths)
 {
 	struct ww_broker *broker;
 	struct ww_broker *again;
 	struct stand_in self;
 	struct stand_in alias;
 
-	(void)state;
 	stand_in_start(&self, restart_with_a_hold);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
@@ -216,13 +215,12 @@ static void answer_crosswise(struct stand_in *self)
 }
 
 /* The leader gives the other thread its answer, and wakes it to lead when it ends. */
-static void crossing(void **state)
+UNIT_TEST(crossing)
 {
 	struct ww_broker *broker;
 	struct getter getters[2] = {{.cancel = NULL}};
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, answer_crosswise);
 	broker = stand_in_open(&self, 0);
 	start_getter(&getters[0], broker, "a");
@@ -253,13 +251,12 @@ static void answer_late(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void late(void **state)
+UNIT_TEST(late)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, answer_late);
 	broker = stand_in_open(&self, 0);
 	ww_broker_unref(stand_in_open(&self, SOON_NS)); /* of all calls from now on */
@@ -319,11 +316,10 @@ static ww_status call_off(void)
 }
 
 /* What waits is called off at its time, and the outcome counts, whichever it is. */
-static void called_off(void **state)
+UNIT_TEST(called_off)
 {
 	ww_status status = WW_TIMED_OUT;
 
-	(void)state;
 	for (int i = 0; i < TRIES && status == WW_TIMED_OUT; i++)
 		status = call_off();
 	assert_int_equal(status, WW_OK);
@@ -352,13 +348,12 @@ static void answer_the_follower(struct stand_in *self)
 }
 
 /* The thread that reads is cancelled: another one reads on, over the same connection. */
-static void cancelled_leader(void **state)
+UNIT_TEST(cancelled_leader)
 {
 	struct getter getters[2] = {{.cancel = NULL}};
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	assert_int_equal(ww_cancel_create(&getters[0].cancel), WW_OK);
 	stand_in_start(&self, answer_the_follower);
 	broker = stand_in_open(&self, 0);
@@ -390,13 +385,12 @@ static void call_off_what_waits(struct stand_in *self)
 }
 
 /* What waits is sent, and called off at once, if the flag is set before: it gets what is there. */
-static void cancelled_wait(void **state)
+UNIT_TEST(cancelled_wait)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 	ww_cancel *cancel;
 
-	(void)state;
 	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
 	stand_in_start(&self, call_off_what_waits);
 	broker = stand_in_open(&self, 0);
@@ -421,12 +415,11 @@ static void answer_what_is_asked(struct stand_in *self)
 }
 
 /* Nothing is sent, with and without a connection; to ask for one that is there is not to wait. */
-static void nowait_asks_nothing(void **state)
+UNIT_TEST(nowait_asks_nothing)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, answer_what_is_asked);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
@@ -465,13 +458,12 @@ static void say_nothing_more(struct stand_in *self)
  * The call's own limit counts, also while the connection is made anew; the broker's would be
  * LONG_NS.
  */
-static void own_limit(void **state)
+UNIT_TEST(own_limit)
 {
 	uint64_t before_ns = ww_clock_now_ns();
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, say_nothing_more);
 	broker = stand_in_open(&self, LONG_NS);
 	assert_int_equal(get(broker, "a", SOON_NS, true), WW_TIMED_OUT);
@@ -494,13 +486,12 @@ static void stop_answering(struct stand_in *self)
 /*
  * A call without time gets an answer that is there; without an answer it ends soon after its limit.
  */
-static void stopped(void **state)
+UNIT_TEST(stopped)
 {
 	uint64_t before_ns = ww_clock_now_ns();
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, stop_answering);
 	broker = stand_in_open(&self, LONG_NS);
 	assert_int_equal(get(broker, "now", LONG_NS, true), WW_OK);
@@ -528,13 +519,12 @@ static void cross_a_release(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void undone_grant(void **state)
+UNIT_TEST(undone_grant)
 {
 	struct ww_broker *broker;
 	struct getter getter = {0};
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, cross_a_release);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
@@ -564,13 +554,12 @@ static void cross_a_release_and_refuse(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void undone_for_good(void **state)
+UNIT_TEST(undone_for_good)
 {
 	struct ww_broker *broker;
 	struct getter getter = {0};
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, cross_a_release_and_refuse);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
@@ -624,13 +613,12 @@ static void take_a_cancelled_put(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void cancelled_put(void **state)
+UNIT_TEST(cancelled_put)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 	ww_cancel *cancel;
 
-	(void)state;
 	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
 	ww_cancel_set(cancel);
 	stand_in_start(&self, take_a_cancelled_put);
@@ -664,12 +652,11 @@ static void cross_a_given_up_put(struct stand_in *self)
  * A put of one thread ends at its limit, after another thread has put the same object. Its release
  * must not end the other thread's hold.
  */
-static void undone_put(void **state)
+UNIT_TEST(undone_put)
 {
 	struct getter putter = {.status = 1};
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, cross_a_given_up_put);
 	putter.broker = stand_in_open(&self, 0);
 	assert_int_equal(pthread_create(&putter.thread, NULL, run_putter, &putter), 0);
@@ -702,13 +689,12 @@ static void break_in_a_get(struct stand_in *self)
 }
 
 /* The holds are confirmed, the requests are sent again, and no call fails. */
-static void repeated(void **state)
+UNIT_TEST(repeated)
 {
 	struct ww_error before;
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	ww_error_save(&before);
 	stand_in_start(&self, break_in_a_get);
 	broker = stand_in_open(&self, 0);
@@ -760,12 +746,11 @@ static void must_time_out(struct stand_in *self, struct ww_broker *broker)
  * If calls with little time cannot finish a connection, it is kept for the next call. If it were
  * closed, the broker would take this process for ended.
  */
-static void made_in_parts(void **state)
+UNIT_TEST(made_in_parts)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, confirm_slowly);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
@@ -803,13 +788,12 @@ static void forget_what_is_held(struct stand_in *self)
 }
 
 /* A hold that the broker does not know is lost, and no release is sent for it. */
-static void forgotten(void **state)
+UNIT_TEST(forgotten)
 {
 	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, forget_what_is_held);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
@@ -840,12 +824,11 @@ static void die_of_it(struct stand_in *self)
 }
 
 /* A request that the broker dies of each time is not repeated for ever. */
-static void poison(void **state)
+UNIT_TEST(poison)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, die_of_it);
 	broker = stand_in_open(&self, 0);
 	assert_fails(get(broker, "poison", 0, true), WW_ERR_NO_BROKER);
@@ -876,12 +859,11 @@ static void answer_wrongly(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void wrong(void **state)
+UNIT_TEST(wrong)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, answer_wrongly);
 	broker = stand_in_open(&self, 0);
 	assert_fails(get(broker, "a", 0, true), WW_ERR_PROTOCOL); /* the connection stays */
@@ -907,7 +889,7 @@ static void grant_too_much(struct stand_in *self)
  * There is no room for the descriptors of an answer: its request fails, and what was granted is
  * released.
  */
-static void no_descriptor_left(void **state)
+UNIT_TEST(no_descriptor_left)
 {
 	struct ww_broker *broker;
 	struct stand_in self;
@@ -915,7 +897,6 @@ static void no_descriptor_left(void **state)
 	struct rlimit none;
 	int next;
 
-	(void)state;
 	stand_in_start(&self, grant_too_much);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -930,29 +911,4 @@ static void no_descriptor_left(void **state)
 	stand_in_finish(&self);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_by_two_paths),
-		cmocka_unit_test(crossing),
-		cmocka_unit_test(late),
-		cmocka_unit_test(called_off),
-		cmocka_unit_test(cancelled_leader),
-		cmocka_unit_test(cancelled_wait),
-		cmocka_unit_test(nowait_asks_nothing),
-		cmocka_unit_test(cancelled_put),
-		cmocka_unit_test(own_limit),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(undone_grant),
-		cmocka_unit_test(undone_for_good),
-		cmocka_unit_test(undone_put),
-		cmocka_unit_test(repeated),
-		cmocka_unit_test(made_in_parts),
-		cmocka_unit_test(forgotten),
-		cmocka_unit_test(poison),
-		cmocka_unit_test(wrong),
-		cmocka_unit_test(no_descriptor_left),
-	};
-
-	return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
-}
+UNIT_MAIN("connection")

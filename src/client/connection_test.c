@@ -37,13 +37,12 @@ static void assert_opening_fails(struct stand_in *broker, ww_status status)
 	stand_in_finish(broker);
 }
 
-static void none(void **state)
+UNIT_TEST(none)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 
-	(void)state;
 	stand_in_init(&broker);
 	assert_fails(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
 	assert_true(is_absent);
@@ -62,13 +61,12 @@ static void welcome(struct stand_in *self)
 	close(peer);
 }
 
-static void welcomed(void **state)
+UNIT_TEST(welcomed)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 
-	(void)state;
 	stand_in_start(&broker, welcome);
 	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
 	assert_int_equal(connection->uid, geteuid());
@@ -79,14 +77,13 @@ static void welcomed(void **state)
 }
 
 /* The end of a connection is one, also while a child made by fork() has the socket too. */
-static void ended_with_a_child(void **state)
+UNIT_TEST(ended_with_a_child)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 	pid_t child;
 
-	(void)state;
 	stand_in_start(&broker, welcome);
 	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
 	child = fork();
@@ -108,14 +105,13 @@ static void welcome_when_told(struct stand_in *self)
 }
 
 /* Step by step, never waiting. */
-static void without_time(void **state)
+UNIT_TEST(without_time)
 {
 	struct ww_address address = {.is_own = false};
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 
-	(void)state;
 	stand_in_start(&broker, welcome_when_told);
 	strcpy(address.path, broker.path);
 	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connection, &is_absent),
@@ -160,7 +156,7 @@ static pid_t start_other(struct stand_in *self)
 	return child;
 }
 
-static void answered_by_another_user(void **state)
+UNIT_TEST(answered_by_another_user)
 {
 	struct ww_address address = {.is_own = true};
 	struct stand_in self;
@@ -169,7 +165,6 @@ static void answered_by_another_user(void **state)
 	pid_t child;
 	int status;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* there is no other user to be */
 	stand_in_init(&self);
@@ -248,14 +243,13 @@ static void be_attacked(const char *folder)
 }
 
 /* In a folder where all may make files, another user may have made the own folder first. */
-static void raced_by_another_user(void **state)
+UNIT_TEST(raced_by_another_user)
 {
 	char folder[] = "/tmp/warpway-test-XXXXXX";
 	pid_t children[2];
 	int statuses[2];
 	int stop[2];
 
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* there is no other user to be */
 	assert_non_null(mkdtemp(folder));
@@ -281,14 +275,13 @@ static void raced_by_another_user(void **state)
 }
 
 /* So many wait to be accepted that one more must wait, or not come in. */
-static void no_room_in_the_queue(void **state)
+UNIT_TEST(no_room_in_the_queue)
 {
 	struct ww_address address = {.is_own = false};
 	struct ww_connection *connections[2];
 	struct stand_in broker;
 	bool is_absent;
 
-	(void)state;
 	stand_in_init(&broker);
 	stand_in_listen(&broker);
 	assert_int_equal(listen(broker.listener, 0), 0);
@@ -312,13 +305,12 @@ static void close_twice(struct stand_in *self)
 	welcome(self);
 }
 
-static void once_more(void **state)
+UNIT_TEST(once_more)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 
-	(void)state;
 	stand_in_start(&broker, close_twice);
 	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
 	ww_connection_unref(connection);
@@ -331,11 +323,10 @@ static void close_always(struct stand_in *self)
 		close(stand_in_accept_raw(self));
 }
 
-static void never(void **state)
+UNIT_TEST(never)
 {
 	struct stand_in broker;
 
-	(void)state;
 	stand_in_start(&broker, close_always);
 	assert_opening_fails(&broker, WW_ERR_NO_BROKER);
 }
@@ -361,11 +352,10 @@ static void refuse_version(struct stand_in *self)
 	close(peer);
 }
 
-static void versions(void **state)
+UNIT_TEST(versions)
 {
 	struct stand_in broker;
 
-	(void)state;
 	stand_in_start(&broker, say_other_version);
 	assert_opening_fails(&broker, WW_ERR_VERSION);
 	stand_in_start(&broker, refuse_version);
@@ -382,11 +372,10 @@ static void refuse_at_once(struct stand_in *self)
 	close(peer);
 }
 
-static void refused(void **state)
+UNIT_TEST(refused)
 {
 	struct stand_in broker;
 
-	(void)state;
 	stand_in_start(&broker, refuse_at_once);
 	assert_opening_fails(&broker, WW_ERR_QUOTA);
 	assert_string_equal(ww_error_last()->message, "too many?connections?[31m");
@@ -421,11 +410,10 @@ static void refuse_by_no_status(struct stand_in *self)
 	close(peer);
 }
 
-static void no_broker(void **state)
+UNIT_TEST(no_broker)
 {
 	struct stand_in broker;
 
-	(void)state;
 	stand_in_start(&broker, say_garbage);
 	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
 	stand_in_start(&broker, say_nonsense);
@@ -444,36 +432,16 @@ static void stay_silent(struct stand_in *self)
 	close(peer);
 }
 
-static void silence(void **state)
+UNIT_TEST(silence)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
 	bool is_absent;
 
-	(void)state;
 	stand_in_start(&broker, stay_silent);
 	assert_fails(open_at(broker.path, SOON_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
 	assert_false(is_absent);
 	stand_in_finish(&broker);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none),
-		cmocka_unit_test(welcomed),
-		cmocka_unit_test(ended_with_a_child),
-		cmocka_unit_test(without_time),
-		cmocka_unit_test(answered_by_another_user),
-		cmocka_unit_test(raced_by_another_user),
-		cmocka_unit_test(no_room_in_the_queue),
-		cmocka_unit_test(once_more),
-		cmocka_unit_test(never),
-		cmocka_unit_test(versions),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(no_broker),
-		cmocka_unit_test(silence),
-	};
-
-	return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
-}
+UNIT_MAIN("connection")

@@ -22,12 +22,11 @@ static struct ww_hold *take(struct ww_holds *holds, const uint8_t *id)
 	return hold;
 }
 
-static void counted(void **state)
+UNIT_TEST(counted)
 {
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	(void)state;
 	assert_int_equal(ww_holds_init(&holds), WW_OK);
 	assert_null(ww_holds_find(&holds, first));
 	hold = take(&holds, first);
@@ -45,12 +44,11 @@ static void counted(void **state)
 }
 
 /* If a hold is taken again before its release was sent, the release is not sent. */
-static void due_and_taken_again(void **state)
+UNIT_TEST(due_and_taken_again)
 {
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	(void)state;
 	assert_int_equal(ww_holds_init(&holds), WW_OK);
 	hold = take(&holds, first);
 	ww_holds_drop(&holds, hold);
@@ -60,13 +58,12 @@ static void due_and_taken_again(void **state)
 	ww_holds_fini(&holds);
 }
 
-static void lost(void **state)
+UNIT_TEST(lost)
 {
 	struct ww_wire_held ids[2];
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	(void)state;
 	assert_int_equal(ww_holds_init(&holds), WW_OK);
 	hold = take(&holds, first);
 	take(&holds, second);
@@ -86,11 +83,10 @@ static void lost(void **state)
 	ww_holds_fini(&holds);
 }
 
-static void releases(void **state)
+UNIT_TEST(releases)
 {
 	struct ww_holds holds;
 
-	(void)state;
 	assert_int_equal(ww_holds_init(&holds), WW_OK);
 	assert_false(ww_holds_may_be_released(&holds, first, 0));
 	ww_holds_note_release(&holds, first, 10);
@@ -104,14 +100,4 @@ static void releases(void **state)
 	ww_holds_fini(&holds);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counted),
-		cmocka_unit_test(due_and_taken_again),
-		cmocka_unit_test(lost),
-		cmocka_unit_test(releases),
-	};
-
-	return cmocka_run_group_tests_name("holds", tests, NULL, NULL);
-}
+UNIT_MAIN("holds")

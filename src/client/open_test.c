@@ -33,13 +33,12 @@ static void serve_nothing(struct stand_in *self)
 	finish_peer(stand_in_accept(self));
 }
 
-static void opened_twice(void **state)
+UNIT_TEST(opened_twice)
 {
 	struct ww_broker *broker;
 	struct ww_broker *again;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, serve_nothing);
 	broker = open_broker(&self, 0);
 	again = open_broker(&self, 0);
@@ -52,12 +51,11 @@ static void opened_twice(void **state)
 }
 
 /* What they say of themselves is the same, which is no reason to take one for the other. */
-static void told_by_both(void **state)
+UNIT_TEST(told_by_both)
 {
 	struct ww_broker *brokers[2];
 	struct stand_in selves[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		stand_in_start(&selves[i], serve_nothing);
 		brokers[i] = open_broker(&selves[i], 0);
@@ -82,7 +80,7 @@ static void serve_two(struct stand_in *self)
 /*
  * An address that only a token named may lead elsewhere the next time: it stands for itself alone.
  */
-static void named_by_a_token(void **state)
+UNIT_TEST(named_by_a_token)
 {
 	const struct ww_broker_params params = WW_INIT(struct ww_broker_params);
 	struct ww_broker *foreign;
@@ -92,7 +90,6 @@ static void named_by_a_token(void **state)
 	struct stand_in self;
 	struct stand_in alias;
 
-	(void)state;
 	stand_in_start(&self, serve_two);
 	alias = stand_in_alias(&self);
 	strcpy(address.path, alias.path);
@@ -121,13 +118,12 @@ static void end_at_once(struct stand_in *self)
 }
 
 /* Opening says whether there is a broker now, not whether there was one. */
-static void opened_after_its_end(void **state)
+UNIT_TEST(opened_after_its_end)
 {
 	struct ww_broker *broker;
 	struct ww_broker *again;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, end_at_once);
 	broker = open_broker(&self, 0);
 	stand_in_await(&self);
@@ -201,13 +197,12 @@ static void *open_link(void *context)
 }
 
 /* Two names of a file are one broker, also when neither was open before. */
-static void links_at_once(void **state)
+UNIT_TEST(links_at_once)
 {
 	struct place place;
 	pthread_t thread;
 	int apart = 0;
 
-	(void)state;
 	place_make(&place);
 	assert_int_equal(pthread_create(&thread, NULL, open_link, &place), 0);
 	for (int round = 0; round < OPENS; round++) {
@@ -236,13 +231,12 @@ static void *close_others(void *context)
 }
 
 /* A search for the broker of a file leaves out none while other brokers end. */
-static void link_while_others_end(void **state)
+UNIT_TEST(link_while_others_end)
 {
 	struct place place;
 	pthread_t thread;
 	int apart = 0;
 
-	(void)state;
 	place_make(&place);
 	assert_int_equal(pthread_create(&thread, NULL, close_others, &place), 0);
 	for (int round = 0; round < ENDS; round++) {
@@ -260,16 +254,4 @@ static void link_while_others_end(void **state)
 	assert_int_equal(apart, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(opened_twice),
-		cmocka_unit_test(told_by_both),
-		cmocka_unit_test(named_by_a_token),
-		cmocka_unit_test(opened_after_its_end),
-		cmocka_unit_test(links_at_once),
-		cmocka_unit_test(link_while_others_end),
-	};
-
-	return cmocka_run_group_tests_name("open", tests, NULL, NULL);
-}
+UNIT_MAIN("open")

@@ -87,17 +87,15 @@ static void assert_says(const char *part)
 		fail_msg("no \"%s\" in \"%s\"", part, ww_error_last()->message);
 }
 
-static void no_program(void **state)
+UNIT_TEST(no_program)
 {
-	(void)state;
 	unlink(program);
 	assert_fails(start(LONG_NS), WW_ERR_NO_BROKER);
 	assert_says("WARPWAYD");
 }
 
-static void it_fails(void **state)
+UNIT_TEST(it_fails)
 {
-	(void)state;
 	write_program("echo \"failed: the moon is full\" >&3");
 	assert_fails(start(LONG_NS), WW_ERR_NO_BROKER);
 	assert_says("the moon is full");
@@ -106,9 +104,8 @@ static void it_fails(void **state)
 /*
  * The program gets the address and the pipe, and no other descriptor, not even a standard stream.
  */
-static void what_it_is_given(void **state)
+UNIT_TEST(what_it_is_given)
 {
-	(void)state;
 	write_program(
 		"echo \"failed: $* $(readlink /proc/$$/fd/1) $(readlink /proc/$$/fd/2)\" >&3");
 	assert_fails(start(LONG_NS), WW_ERR_NO_BROKER);
@@ -122,9 +119,8 @@ static void what_it_is_given(void **state)
 }
 
 /* A daemon notifies its own service manager only. */
-static void notify_variables_are_removed(void **state)
+UNIT_TEST(notify_variables_are_removed)
 {
-	(void)state;
 	setenv("NOTIFY_SOCKET", "/run/notify", 1);
 	setenv("LISTEN_FDS", "1", 1);
 	setenv("LISTEN_PID", "1", 1);
@@ -138,9 +134,8 @@ static void notify_variables_are_removed(void **state)
 	unsetenv("LISTEN_PID");
 }
 
-static void ready_but_not_there(void **state)
+UNIT_TEST(ready_but_not_there)
 {
-	(void)state;
 	write_program("echo ready >&3");
 	assert_fails(start(LONG_NS), WW_ERR_NO_BROKER);
 	assert_says("no broker listens");
@@ -149,9 +144,8 @@ static void ready_but_not_there(void **state)
 }
 
 /* What says nothing and stays is ended when the time is up. */
-static void it_hangs(void **state)
+UNIT_TEST(it_hangs)
 {
-	(void)state;
 	write_program("exec sleep 1000");
 	assert_fails(start(SOON_NS), WW_ERR_NO_BROKER);
 	assert_says("in time");
@@ -161,13 +155,12 @@ static void it_hangs(void **state)
  * A caller that waits no longer starts none; and one that is cancelled while it waits ends what it
  * has started.
  */
-static void cancelled(void **state)
+UNIT_TEST(cancelled)
 {
 	char command[128];
 	ww_cancel *cancel;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
 	snprintf(command, sizeof(command), "echo x > %s/run; exec sleep 1000", folder);
 	write_program(command);
@@ -193,17 +186,4 @@ static void cancelled(void **state)
 	ww_cancel_unref(cancel);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_program),
-		cmocka_unit_test(it_fails),
-		cmocka_unit_test(what_it_is_given),
-		cmocka_unit_test(notify_variables_are_removed),
-		cmocka_unit_test(ready_but_not_there),
-		cmocka_unit_test(it_hangs),
-		cmocka_unit_test(cancelled),
-	};
-
-	return cmocka_run_group_tests_name("start", tests, make_folder, remove_folder);
-}
+UNIT_MAIN_WITH("start", make_folder, remove_folder)

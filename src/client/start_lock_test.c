@@ -39,13 +39,12 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static void held(void **state)
+UNIT_TEST(held)
 {
 	struct ww_start_lock ours = WW_START_LOCK_INIT;
 	struct ww_start_lock theirs = WW_START_LOCK_INIT;
 	ww_cancel *cancel;
 
-	(void)state;
 	assert_int_equal(ww_start_lock_take(&ours, path, ww_clock_deadline_ns(LONG_NS)), WW_OK);
 	assert_int_equal(ww_start_lock_take(&theirs, path, ww_clock_now_ns()), WW_TIMED_OUT);
 	assert_int_equal(theirs.lock, -1);
@@ -74,13 +73,12 @@ static void *wait_for_it(void *context)
 	return NULL;
 }
 
-static void handed_on(void **state)
+UNIT_TEST(handed_on)
 {
 	struct ww_start_lock turn = WW_START_LOCK_INIT;
 	ww_status statuses[3] = {1, 1, 1};
 	pthread_t threads[3];
 
-	(void)state;
 	assert_int_equal(ww_start_lock_take(&turn, path, WW_NEVER), WW_OK);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, wait_for_it, &statuses[i]), 0);
@@ -111,7 +109,7 @@ static pid_t start_holder(int *out_told)
 	return child;
 }
 
-static void freed_by_death(void **state)
+UNIT_TEST(freed_by_death)
 {
 	ww_status status = 1;
 	pthread_t thread;
@@ -119,7 +117,6 @@ static void freed_by_death(void **state)
 	int told;
 	pid_t child = start_holder(&told);
 
-	(void)state;
 	assert_int_equal(read(told, &byte, 1), 1);
 	close(told);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &status), 0);
@@ -130,7 +127,7 @@ static void freed_by_death(void **state)
 }
 
 /* A child takes only the lock, without being a writer, and is killed: as one that dies half way. */
-static void freed_half_way(void **state)
+UNIT_TEST(freed_half_way)
 {
 	ww_status status = 1;
 	pthread_t thread;
@@ -138,7 +135,6 @@ static void freed_half_way(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (child == 0) {
@@ -158,12 +154,11 @@ static void freed_half_way(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void refused(void **state)
+UNIT_TEST(refused)
 {
 	struct ww_start_lock turn = WW_START_LOCK_INIT;
 	int fd;
 
-	(void)state;
 	unlink(path);
 	fd = open(path, O_CREAT | O_RDWR, 0600);
 	assert_true(fd >= 0);
@@ -176,15 +171,4 @@ static void refused(void **state)
 	assert_fails(ww_start_lock_take(&turn, "/nonexistent/x", WW_NEVER), WW_ERR_SYSTEM);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(held),
-		cmocka_unit_test(handed_on),
-		cmocka_unit_test(freed_by_death),
-		cmocka_unit_test(freed_half_way),
-		cmocka_unit_test(refused),
-	};
-
-	return cmocka_run_group_tests_name("turn", tests, make_folder, remove_folder);
-}
+UNIT_MAIN_WITH("turn", make_folder, remove_folder)

@@ -50,12 +50,11 @@ static void config_must_fail(const char *text, const char *word)
 		fail_msg("no \"%s\" in: %s", word, ww_error_last()->message);
 }
 
-static void without_a_file(void **state)
+UNIT_TEST(without_a_file)
 {
 	struct config *config = NULL;
 	struct limits limits;
 
-	(void)state;
 	assert_int_equal(config_read(NULL, &config), WW_OK);
 	config_limits(config, SOMEBODY, &limits);
 	assert_int_equal(limits.bytes, 0);
@@ -73,7 +72,7 @@ static void without_a_file(void **state)
 	assert_null(config);
 }
 
-static void limits_of_all_and_of_one(void **state)
+UNIT_TEST(limits_of_all_and_of_one)
 {
 	struct config *config = config_must_read("# a comment\n"
 						 "[limits]\n"
@@ -91,7 +90,6 @@ static void limits_of_all_and_of_one(void **state)
 						 "holds: 3M\n");
 	struct limits limits;
 
-	(void)state;
 	config_limits(config, 1, &limits);
 	assert_int_equal(limits.bytes, UINT64_C(64) << 30);
 	assert_int_equal(limits.objects, 100);
@@ -108,11 +106,10 @@ static void limits_of_all_and_of_one(void **state)
 	config_free(config);
 }
 
-static void config_times(void **state)
+UNIT_TEST(config_times)
 {
 	struct config *config = config_must_read("[broker]\nidle_s = 0\nescrow_max_s = 60\n");
 
-	(void)state;
 	assert_int_equal(config_idle_ns(config), 0);
 	assert_int_equal(config_escrow_max_ns(config), 60 * SECOND);
 	config_free(config);
@@ -125,11 +122,10 @@ static bool user_may_take(const struct config *config, const char *name, uid_t u
 	return config_may_take(config, name, uid, gids, uid == 7 ? 2 : 0);
 }
 
-static void config_homes(void **state)
+UNIT_TEST(config_homes)
 {
 	struct config *config = NULL;
 
-	(void)state;
 	assert_int_equal(config_read(NULL, &config), WW_OK);
 	assert_true(user_may_take(config, "anything", 5));
 	assert_true(user_may_take(config, "~5/x", 5));
@@ -145,7 +141,7 @@ static void config_homes(void **state)
 	config_free(config);
 }
 
-static void reserved_names(void **state)
+UNIT_TEST(reserved_names)
 {
 	struct config *config = config_must_read("[names]\n"
 						 "model = group 71\n"
@@ -153,7 +149,6 @@ static void reserved_names(void **state)
 						 "model/private/ = user 8\n"
 						 "system = user root\n");
 
-	(void)state;
 	assert_true(user_may_take(config, "model/a", 7));
 	assert_true(user_may_take(config, "model/a", 9));
 	assert_false(user_may_take(config, "model/a", 8));
@@ -167,11 +162,10 @@ static void reserved_names(void **state)
 	config_free(config);
 }
 
-static void faults_name_their_line(void **state)
+UNIT_TEST(faults_name_their_line)
 {
 	char line[400];
 
-	(void)state;
 	config_must_fail("[limits]\nbytes = 1\n\nbytes = many\n", ":4: \"many\" is no number");
 	config_must_fail("[limits]\nbytes = 1X\n", ":2: \"1X\" is no number");
 	config_must_fail("[limits]\nbytes = 1KB\n", ":2:");
@@ -202,16 +196,4 @@ static void faults_name_their_line(void **state)
 	config_must_fail(line, ":2: a line has at most");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_file),
-		cmocka_unit_test(limits_of_all_and_of_one),
-		cmocka_unit_test(config_times),
-		cmocka_unit_test(config_homes),
-		cmocka_unit_test(reserved_names),
-		cmocka_unit_test(faults_name_their_line),
-	};
-
-	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
-}
+UNIT_MAIN("config")

@@ -24,12 +24,11 @@ static const char devices[] = "Character devices:\n"
 			      "  7 loop\n"
 			      "259 nvidia-no-device\n";
 
-static void finds_majors(void **state)
+UNIT_TEST(finds_majors)
 {
 	static const uint32_t expected[] = {195, 234, 508, 509};
 	uint32_t majors[8];
 
-	(void)state;
 	assert_int_equal(kind_find_majors(devices, majors, 8), 4);
 	assert_memory_equal(majors, expected, sizeof(expected));
 	assert_int_equal(kind_find_majors(devices, majors, 2), 2);
@@ -56,9 +55,8 @@ static void must_be(int fd, bool is_kept)
 	close(fd);
 }
 
-static void keeps_sealed_memory_only(void **state)
+UNIT_TEST(keeps_sealed_memory_only)
 {
-	(void)state;
 	must_be(memory_create(4096, F_SEAL_GROW), true);
 	must_be(memory_create(4096, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL), true);
 	must_be(memory_create(4096, F_SEAL_SHRINK), false);
@@ -70,11 +68,10 @@ static void keeps_sealed_memory_only(void **state)
 	assert_false(kind_is_kept(-1));
 }
 
-static void keeps_pidfds(void **state)
+UNIT_TEST(keeps_pidfds)
 {
 	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
-	(void)state;
 	assert_true(kind_is_process(fd));
 	assert_false(kind_is_large(fd));
 	must_be(fd, true);
@@ -86,25 +83,14 @@ static void keeps_pidfds(void **state)
 	must_be(fd, false);
 }
 
-static void tells_large_memory(void **state)
+UNIT_TEST(tells_large_memory)
 {
 	int fd = memory_create(4 << 20, F_SEAL_GROW);
 
-	(void)state;
 	assert_false(kind_is_large(fd)); /* nothing is allocated */
 	assert_int_equal(fallocate(fd, 0, 0, 4 << 20), 0);
 	assert_true(kind_is_large(fd));
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_majors),
-		cmocka_unit_test(keeps_sealed_memory_only),
-		cmocka_unit_test(keeps_pidfds),
-		cmocka_unit_test(tells_large_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("descriptor_kind")

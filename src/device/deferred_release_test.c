@@ -73,11 +73,10 @@ static int begin(void **state)
 	return 0;
 }
 
-static void done_ones_go_in_order(void **state)
+UNIT_TEST_WITH(done_ones_go_in_order, begin, NULL)
 {
 	struct object objects[3] = {{.is_done = true}, {.is_done = false}, {.is_done = true}};
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		ww_deferred_add(&objects[i].deferred, &own_class);
 	ww_deferred_reclaim();
@@ -95,11 +94,10 @@ static void done_ones_go_in_order(void **state)
 	assert_int_equal(release_count, 3);
 }
 
-static void those_that_may_block_need_idle_streams(void **state)
+UNIT_TEST_WITH(those_that_may_block_need_idle_streams, begin, NULL)
 {
 	struct object objects[2] = {{.released = 0}};
 
-	(void)state;
 	are_busy = true;
 	ww_deferred_add(&objects[0].deferred, &idle_class);
 	ww_deferred_add(&objects[1].deferred, &idle_class);
@@ -116,11 +114,10 @@ static void those_that_may_block_need_idle_streams(void **state)
 }
 
 /* A pool whose last stream is done: it may have memory that the driver unregisters. */
-static void a_done_one_that_may_block_is_not_even_asked(void **state)
+UNIT_TEST_WITH(a_done_one_that_may_block_is_not_even_asked, begin, NULL)
 {
 	struct object object = {.is_done = true};
 
-	(void)state;
 	ww_deferred_add(&object.deferred, &blocking_class);
 	ww_deferred_reclaim_no_wait();
 	assert_int_equal(object.asked, 0);
@@ -155,22 +152,20 @@ static const struct ww_deferred_class crossed_class = {
 	.release = object_release,
 };
 
-static void what_another_thread_missed_is_asked_again(void **state)
+UNIT_TEST_WITH(what_another_thread_missed_is_asked_again, begin, NULL)
 {
 	struct object object = {.is_done = false};
 
-	(void)state;
 	ww_deferred_add(&object.deferred, &crossed_class);
 	ww_deferred_reclaim();
 	assert_int_equal(object.asked, 2);
 	assert_int_equal(object.released, 1);
 }
 
-static void without_backends_it_is_idle(void **state)
+UNIT_TEST_WITH(without_backends_it_is_idle, begin, NULL)
 {
 	struct object object = {.released = 0};
 
-	(void)state;
 	ww_deferred_ask_streams(NULL);
 	assert_false(ww_deferred_streams_busy());
 	ww_deferred_add(&object.deferred, &idle_class);
@@ -182,23 +177,21 @@ static void without_backends_it_is_idle(void **state)
 }
 
 /* As a timeline's page has mappings. */
-static void what_a_release_defers_goes_too(void **state)
+UNIT_TEST_WITH(what_a_release_defers_goes_too, begin, NULL)
 {
 	struct object mapping = {.released = 0};
 	struct object timeline = {.is_done = true, .follows = &mapping};
 
-	(void)state;
 	ww_deferred_add(&timeline.deferred, &own_class);
 	ww_deferred_reclaim();
 	assert_int_equal(timeline.released, 1);
 	assert_int_equal(mapping.released, 2);
 }
 
-static void error_record_is_left_alone(void **state)
+UNIT_TEST_WITH(error_record_is_left_alone, begin, NULL)
 {
 	struct object object = {.is_done = true};
 
-	(void)state;
 	assert_fails(ww_fail(WW_ERR_INVALID, "before"), WW_ERR_INVALID);
 	ww_deferred_add(&object.deferred, &own_class);
 	ww_deferred_reclaim();
@@ -237,12 +230,11 @@ static void *add_and_reclaim(void *context)
 	return NULL;
 }
 
-static void threads_release_each_object_once(void **state)
+UNIT_TEST_WITH(threads_release_each_object_once, begin, NULL)
 {
 	static struct object objects[THREADS][EACH];
 	pthread_t threads[THREADS];
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, add_and_reclaim, objects[i]), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -259,18 +251,4 @@ static void threads_release_each_object_once(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(done_ones_go_in_order, begin),
-		cmocka_unit_test_setup(those_that_may_block_need_idle_streams, begin),
-		cmocka_unit_test_setup(a_done_one_that_may_block_is_not_even_asked, begin),
-		cmocka_unit_test_setup(what_another_thread_missed_is_asked_again, begin),
-		cmocka_unit_test_setup(without_backends_it_is_idle, begin),
-		cmocka_unit_test_setup(what_a_release_defers_goes_too, begin),
-		cmocka_unit_test_setup(error_record_is_left_alone, begin),
-		cmocka_unit_test_setup(threads_release_each_object_once, begin),
-	};
-
-	return cmocka_run_group_tests_name("deferred_release", tests, NULL, NULL);
-}
+UNIT_MAIN("deferred_release")

@@ -8,7 +8,7 @@
 
 #include <warpway/device.h>
 
-static void names(void **state)
+UNIT_TEST(names)
 {
 	static const char *const wrong[] = {"", "Host", "host:", "host:0", "cuda",
 		"cuda:", "cuda:x", "cuda:-1", "cuda:0x1", "cuda: 0", "cuda:12345678901",
@@ -16,19 +16,17 @@ static void names(void **state)
 		"cuda:GPU-01234567-89ab-cdef-fedc-ba987654321g"};
 	ww_device *device;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_fails(ww_device_open(wrong[i], &device), WW_ERR_INVALID);
 		assert_null(device);
 	}
 }
 
-static void one_object_for_one_device(void **state)
+UNIT_TEST(one_object_for_one_device)
 {
 	ww_device *first;
 	ww_device *second;
 
-	(void)state;
 	assert_int_equal(ww_device_open("host", &first), WW_OK);
 	assert_int_equal(ww_device_open("host", &second), WW_OK);
 	assert_ptr_equal(first, second);
@@ -39,14 +37,13 @@ static void one_object_for_one_device(void **state)
 	assert_null(ww_device_unref(NULL));
 }
 
-static void infos(void **state)
+UNIT_TEST(infos)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	uint64_t free_bytes;
 	ww_device *device;
 	uint32_t count;
 
-	(void)state;
 	assert_int_equal(ww_device_count(WW_BACKEND_HOST, &count), WW_OK);
 	assert_int_equal(count, 1);
 	assert_fails(ww_device_count(99, &count), WW_ERR_INVALID);
@@ -69,13 +66,4 @@ static void infos(void **state)
 	ww_device_unref(device);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(one_object_for_one_device),
-		cmocka_unit_test(infos),
-	};
-
-	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
-}
+UNIT_MAIN("device")

@@ -35,12 +35,11 @@ static struct ww_mapping *make(void)
 	return mapping;
 }
 
-static void spans_are_found(void **state)
+UNIT_TEST(spans_are_found)
 {
 	struct ww_mapping *mappings[COUNT];
 	struct ww_mapping *found;
 
-	(void)state;
 	for (int i = 0; i < COUNT; i++)
 		mappings[i] = make();
 	assert_int_equal(ww_mapping_count(), COUNT);
@@ -72,13 +71,12 @@ static void spans_are_found(void **state)
 	assert_int_equal(ww_mapping_count(), 0);
 }
 
-static void foreign_and_impossible_spans(void **state)
+UNIT_TEST(foreign_and_impossible_spans)
 {
 	struct ww_mapping *mapping = make();
 	struct ww_mapping *found;
 	int local = 0;
 
-	(void)state;
 	assert_int_equal(ww_mapping_find(&local, sizeof(local), WW_ACCESS_WRITE, &found), WW_OK);
 	assert_null(found);
 	assert_fails(ww_mapping_find(&local, UINT64_MAX, WW_ACCESS_READ, &found), WW_ERR_OVERFLOW);
@@ -91,7 +89,7 @@ static void foreign_and_impossible_spans(void **state)
 	ww_mapping_unref(mapping);
 }
 
-static void read_only(void **state)
+UNIT_TEST(read_only)
 {
 	struct ww_mapping *mapping = make();
 	struct ww_memory_source source = {
@@ -105,7 +103,6 @@ static void read_only(void **state)
 	struct ww_mapping *reader;
 	struct ww_mapping *found;
 
-	(void)state;
 	assert_int_equal(ww_mapping_export(mapping, WW_ACCESS_READ, &source.fd), WW_OK);
 	assert_fails(ww_mapping_import(device, &source, WW_ACCESS_WRITE, &reader), WW_ERR_ACCESS);
 	assert_int_equal(ww_mapping_import(device, &source, WW_ACCESS_READ, &reader), WW_OK);
@@ -119,13 +116,12 @@ static void read_only(void **state)
 	ww_mapping_unref(reader);
 }
 
-static void two_memories_are_two(void **state)
+UNIT_TEST(two_memories_are_two)
 {
 	struct ww_mapping *one = make();
 	struct ww_mapping *two = make();
 	int fd;
 
-	(void)state;
 	assert_int_equal(ww_mapping_export(one, WW_ACCESS_WRITE, &fd), WW_OK);
 	assert_true(ww_mapping_is_named_by(one, fd));
 	assert_false(ww_mapping_is_named_by(two, fd));
@@ -135,14 +131,4 @@ static void two_memories_are_two(void **state)
 	ww_mapping_unref(two);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spans_are_found),
-		cmocka_unit_test(foreign_and_impossible_spans),
-		cmocka_unit_test(read_only),
-		cmocka_unit_test(two_memories_are_two),
-	};
-
-	return cmocka_run_group_tests_name("mapping", tests, open_host, close_host);
-}
+UNIT_MAIN_WITH("mapping", open_host, close_host)

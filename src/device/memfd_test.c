@@ -19,13 +19,12 @@
 
 #define BYTES (UINT64_C(1) << 20)
 
-static void made_whole(void **state)
+UNIT_TEST(made_whole)
 {
 	struct stat file;
 	uint8_t *pointer;
 	int fd;
 
-	(void)state;
 	assert_int_equal(ww_memfd_create(BYTES, &fd), WW_OK);
 	assert_int_equal(fstat(fd, &file), 0);
 	assert_int_equal(file.st_size, BYTES);
@@ -43,13 +42,12 @@ static void made_whole(void **state)
 	ww_fd_close(fd);
 }
 
-static void more_than_there_is(void **state)
+UNIT_TEST(more_than_there_is)
 {
 	uint64_t free_bytes;
 	uint64_t total;
 	int fd;
 
-	(void)state;
 	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	assert_fails(ww_memfd_create(total * 2, &fd), WW_ERR_NO_MEMORY);
@@ -67,14 +65,13 @@ static int make_file(unsigned int seals)
 	return fd;
 }
 
-static void attackers(void **state)
+UNIT_TEST(attackers)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int unsealed = make_file(0);
 	int half = make_file(F_SEAL_GROW);
 	int sealed = make_file(F_SEAL_GROW | F_SEAL_SHRINK);
 
-	(void)state;
 	assert_fails(ww_memfd_check(-1, BYTES), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_memfd_check(null, BYTES), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_memfd_check(unsealed, BYTES), WW_ERR_DESCRIPTOR);
@@ -88,14 +85,13 @@ static void attackers(void **state)
 	ww_fd_close(null);
 }
 
-static void reading_only(void **state)
+UNIT_TEST(reading_only)
 {
 	void *pointer;
 	int again;
 	int reader;
 	int fd;
 
-	(void)state;
 	assert_int_equal(ww_memfd_create(BYTES, &fd), WW_OK);
 	assert_int_equal(ww_memfd_reopen_read_only(fd, &reader), WW_OK);
 	assert_int_equal(ww_memfd_check(reader, BYTES), WW_OK);
@@ -112,14 +108,4 @@ static void reading_only(void **state)
 	ww_fd_close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(made_whole),
-		cmocka_unit_test(more_than_there_is),
-		cmocka_unit_test(attackers),
-		cmocka_unit_test(reading_only),
-	};
-
-	return cmocka_run_group_tests_name("memfd", tests, NULL, NULL);
-}
+UNIT_MAIN("memfd")

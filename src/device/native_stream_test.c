@@ -76,13 +76,12 @@ static void forget(const void *handle, uint64_t id)
 	ww_native_stream_close(stream.native);
 }
 
-static void loss_is_shared_and_remembered(void **state)
+UNIT_TEST(loss_is_shared_and_remembered)
 {
 	struct ww_stream one = open_one(handles, 7);
 	struct ww_stream two = open_one(handles, 7);
 	struct ww_stream other = open_one(handles + 1, 8);
 
-	(void)state;
 	lose(&one);
 	assert_fails(ww_stream_check(&two), WW_ERR_PEER_LOST);
 	assert_int_equal(ww_stream_check(&other), WW_OK);
@@ -99,13 +98,12 @@ static void loss_is_shared_and_remembered(void **state)
 	ww_native_stream_close(other.native);
 }
 
-static void keys_tell_streams_apart(void **state)
+UNIT_TEST(keys_tell_streams_apart)
 {
 	struct ww_native_stream_key key = key_of(handles, 0);
 	struct ww_stream here;
 	struct ww_stream there = open_key(key);
 
-	(void)state;
 	key.uuid[3] = 9;
 	here = open_key(key);
 	lose(&here);
@@ -122,12 +120,11 @@ static void keys_tell_streams_apart(void **state)
 }
 
 /* Another stream at the same address: the first one was destroyed, and its loss went with it. */
-static void address_is_used_again(void **state)
+UNIT_TEST(address_is_used_again)
 {
 	struct ww_stream first = open_one(handles, 20);
 	struct ww_stream second;
 
-	(void)state;
 	lose(&first);
 	ww_native_stream_close(first.native);
 	second = open_one(handles, 21);
@@ -149,12 +146,11 @@ static void address_is_used_again(void **state)
 }
 
 /* A wait outlives the ww_stream that enqueued it, and its loss is told to the next one. */
-static void what_is_awaited_is_kept(void **state)
+UNIT_TEST(what_is_awaited_is_kept)
 {
 	struct watch watch = {.answer = WW_NOT_READY};
 	struct ww_stream stream = open_one(handles, 30);
 
-	(void)state;
 	put(&stream, &watch);
 	ww_native_stream_close(stream.native);
 	ww_native_streams_settle();
@@ -195,9 +191,8 @@ static ww_status status_of(const void *handle, uint64_t id)
 }
 
 /* Each look at one that is kept makes it the last to be forgotten. */
-static void oldest_losses_are_forgotten(void **state)
+UNIT_TEST(oldest_losses_are_forgotten)
 {
-	(void)state;
 	for (uint64_t i = 0; i <= WW_NATIVE_STREAMS_KEPT; i++) {
 		struct ww_stream stream = open_one(handles + i, 100 + i);
 
@@ -221,15 +216,4 @@ static void oldest_losses_are_forgotten(void **state)
 		forget(handles + i, 100 + i);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loss_is_shared_and_remembered),
-		cmocka_unit_test(keys_tell_streams_apart),
-		cmocka_unit_test(address_is_used_again),
-		cmocka_unit_test(what_is_awaited_is_kept),
-		cmocka_unit_test(oldest_losses_are_forgotten),
-	};
-
-	return cmocka_run_group_tests_name("native_stream", tests, NULL, NULL);
-}
+UNIT_MAIN("native_stream")

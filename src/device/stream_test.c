@@ -74,21 +74,19 @@ static void nothing(void *context)
 	(void)context;
 }
 
-static void serials_differ(void **state)
+UNIT_TEST_WITH(serials_differ, begin, end)
 {
 	ww_stream *other;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &other), WW_OK);
 	assert_true(stream->serial > 0 && other->serial > stream->serial);
 	ww_stream_unref(other);
 }
 
-static void what_is_awaited_stays(void **state)
+UNIT_TEST_WITH(what_is_awaited_stays, begin, end)
 {
 	struct watch watch = {.answer = WW_NOT_READY};
 
-	(void)state;
 	put(&watch);
 	assert_int_equal(ww_stream_call(stream, nothing, NULL), WW_OK);
 	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
@@ -103,14 +101,13 @@ static void what_is_awaited_stays(void **state)
 	assert_int_equal(watch.checks, 4);
 }
 
-static void loss_stays_until_recovery(void **state)
+UNIT_TEST_WITH(loss_stays_until_recovery, begin, end)
 {
 	struct watch first = {.answer = WW_NOT_READY, .words = "the first is lost"};
 	struct watch second = {.answer = WW_ERR_PEER_LOST, .words = "the second is lost"};
 	struct watch third = {.answer = WW_OK};
 	char to = 0;
 
-	(void)state;
 	put(&third);
 	put(&first);
 	put(&second);
@@ -140,13 +137,12 @@ static void loss_stays_until_recovery(void **state)
 }
 
 /* What is still awaited stays on watch, and is freed with the stream. */
-static void recovery_forgives_only_the_past(void **state)
+UNIT_TEST_WITH(recovery_forgives_only_the_past, begin, end)
 {
 	struct watch later = {.answer = WW_NOT_READY, .words = "lost later"};
 	struct watch never = {.answer = WW_NOT_READY};
 	ww_stream *ended = stream;
 
-	(void)state;
 	put(&later);
 	put(&never);
 	assert_int_equal(ww_stream_recover(stream), WW_OK);
@@ -163,11 +159,10 @@ static void recovery_forgives_only_the_past(void **state)
 }
 
 /* A thread is about to have the stream wait for what is lost: that is no matter of the past. */
-static void watch_in_use_outlives_recovery(void **state)
+UNIT_TEST_WITH(watch_in_use_outlives_recovery, begin, end)
 {
 	struct watch watch = {.answer = WW_ERR_PEER_LOST, .words = "lost"};
 
-	(void)state;
 	put(&watch);
 	watch.base.users = 1;
 	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
@@ -188,15 +183,4 @@ static void watch_in_use_outlives_recovery(void **state)
 	assert_true(watch.is_freed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(serials_differ, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_awaited_stays, begin, end),
-		cmocka_unit_test_setup_teardown(loss_stays_until_recovery, begin, end),
-		cmocka_unit_test_setup_teardown(recovery_forgives_only_the_past, begin, end),
-		cmocka_unit_test_setup_teardown(watch_in_use_outlives_recovery, begin, end),
-	};
-
-	return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
-}
+UNIT_MAIN("stream")

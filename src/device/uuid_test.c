@@ -9,7 +9,7 @@
 static const uint8_t sample[WW_DEVICE_UUID_BYTES] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
 	0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
 
-static void forms_that_are_read(void **state)
+UNIT_TEST(forms_that_are_read)
 {
 	static const char *const texts[] = {
 		"01234567-89ab-cdef-fedc-ba9876543210",
@@ -17,7 +17,6 @@ static void forms_that_are_read(void **state)
 		"0123456789abcdeffedcba9876543210",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		uint8_t uuid[WW_DEVICE_UUID_BYTES] = {0};
 
@@ -26,7 +25,7 @@ static void forms_that_are_read(void **state)
 	}
 }
 
-static void forms_that_are_refused(void **state)
+UNIT_TEST(forms_that_are_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -42,7 +41,6 @@ static void forms_that_are_refused(void **state)
 		" 0123456789abcdeffedcba9876543210",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		uint8_t uuid[WW_DEVICE_UUID_BYTES] = {7};
 
@@ -51,12 +49,4 @@ static void forms_that_are_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms_that_are_read),
-		cmocka_unit_test(forms_that_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("uuid", tests, NULL, NULL);
-}
+UNIT_MAIN("uuid")

@@ -96,12 +96,11 @@ static const uint8_t golden[WW_MEMORY_DESCRIPTION_BYTES] = {
 	0x00,
 };
 
-static void golden_bytes(void **state)
+UNIT_TEST(golden_bytes)
 {
 	struct ww_memory_description bytes;
 	struct ww_description fields;
 
-	(void)state;
 	ww_description_encode(&sample, &bytes);
 	assert_memory_equal(bytes.bytes, golden, sizeof(golden));
 	assert_int_equal(ww_description_decode(&bytes, &fields), WW_OK);
@@ -113,9 +112,8 @@ static void golden_bytes(void **state)
 	assert_memory_equal(fields.home_uuid, sample.home_uuid, sizeof(fields.home_uuid));
 }
 
-static void every_flipped_bit_is_seen(void **state)
+UNIT_TEST(every_flipped_bit_is_seen)
 {
-	(void)state;
 	for (int bit = 0; bit < WW_MEMORY_DESCRIPTION_BYTES * 8; bit++) {
 		struct ww_memory_description bytes;
 		struct ww_description fields;
@@ -142,9 +140,8 @@ static ww_status decode_with(size_t at, uint8_t value)
 	return ww_description_decode(&bytes, &fields);
 }
 
-static void lies(void **state)
+UNIT_TEST(lies)
 {
-	(void)state;
 	assert_int_equal(decode_with(16, 1), WW_OK);
 	assert_fails(decode_with(8, 2), WW_ERR_PROTOCOL); /* which has a span */
 	assert_fails(decode_with(8, 3), WW_ERR_VERSION);
@@ -164,13 +161,12 @@ static void lies(void **state)
 	assert_fails(decode_with(127, 1), WW_ERR_PROTOCOL);
 }
 
-static void no_bytes_at_all(void **state)
+UNIT_TEST(no_bytes_at_all)
 {
 	struct ww_description empty = sample;
 	struct ww_memory_description bytes;
 	struct ww_description fields;
 
-	(void)state;
 	empty.bytes = 0;
 	ww_description_encode(&empty, &bytes);
 	assert_fails(ww_description_decode(&bytes, &fields), WW_ERR_PROTOCOL);
@@ -185,7 +181,7 @@ static ww_status code(const struct ww_description *description, struct ww_descri
 	return ww_description_decode(&bytes, out);
 }
 
-static void parts_and_memory_of_others(void **state)
+UNIT_TEST(parts_and_memory_of_others)
 {
 	static const struct {
 		uint64_t offset;
@@ -194,7 +190,6 @@ static void parts_and_memory_of_others(void **state)
 	struct ww_description description = sample;
 	struct ww_description fields;
 
-	(void)state;
 	description.span_offset = 100;
 	description.span_bytes = description.bytes - 100;
 	assert_int_equal(code(&description, &fields), WW_OK);
@@ -221,15 +216,4 @@ static void parts_and_memory_of_others(void **state)
 	assert_int_equal(code(&description, &fields), WW_OK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_bytes),
-		cmocka_unit_test(every_flipped_bit_is_seen),
-		cmocka_unit_test(lies),
-		cmocka_unit_test(no_bytes_at_all),
-		cmocka_unit_test(parts_and_memory_of_others),
-	};
-
-	return cmocka_run_group_tests_name("description", tests, NULL, NULL);
-}
+UNIT_MAIN("description")

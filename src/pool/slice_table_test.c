@@ -10,20 +10,18 @@
 #define S   UINT64_C(1000000000)
 #define DAY (24 * 3600 * S)
 
-static void open_and_over(void **state)
+UNIT_TEST(open_and_over)
 {
-	(void)state;
 	assert_true(ww_escrow_is_open(WW_ESCROW_OWNER_HAS, 1000, UINT64_MAX));
 	assert_false(ww_escrow_is_open(WW_ESCROW_OVER, 0, 0));
 	assert_false(ww_escrow_is_open(WW_ESCROW_OVER, 0, 5 * S));
 }
 
-static void ends_with_imports(void **state)
+UNIT_TEST(ends_with_imports)
 {
 	uint64_t now_ns = ww_clock_now_ns();
 	uint64_t escrow = ww_escrow(3, now_ns + 60 * S);
 
-	(void)state;
 	assert_true(ww_escrow_is_open(escrow, 2, now_ns));
 	assert_true(ww_escrow_is_open(escrow, 2, 0));
 	assert_false(ww_escrow_is_open(escrow, 3, now_ns));
@@ -38,12 +36,11 @@ static void ends_with_imports(void **state)
 }
 
 /* Never too early, and hardly too late. */
-static void ends_in_time(void **state)
+UNIT_TEST(ends_in_time)
 {
 	static const uint64_t after[] = {1, 1000, S / 50, S, 60 * S, 40 * 3600 * S, 1000 * DAY};
 	uint64_t now_ns = ww_clock_now_ns();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
 		/*
 		 * Not so soon that the clock may pass it meanwhile: it is then over when it is
@@ -60,46 +57,31 @@ static void ends_in_time(void **state)
 }
 
 /* Whenever somebody looks. */
-static void stays_over(void **state)
+UNIT_TEST(stays_over)
 {
 	uint64_t until_ns = ww_clock_now_ns() + 60 * S;
 	uint64_t escrow = ww_escrow(1, until_ns);
 
-	(void)state;
 	for (uint64_t hours = 1; hours < 24 * 365; hours++)
 		assert_false(ww_escrow_is_open(escrow, 0, until_ns + hours * 3600 * S));
 	assert_false(ww_escrow_is_open(escrow, 0, UINT64_MAX));
 }
 
 /* The process that writes it may be late. */
-static void is_over_when_written(void **state)
+UNIT_TEST(is_over_when_written)
 {
 	uint64_t now_ns = ww_clock_now_ns();
 
-	(void)state;
 	assert_int_equal(WW_ESCROW_OVER, ww_escrow(1, 1));
 	assert_int_equal(WW_ESCROW_OVER, ww_escrow(1, now_ns - S / 50));
 }
 
 /* What is past the clock's end has none. */
-static void never_ends(void **state)
+UNIT_TEST(never_ends)
 {
-	(void)state;
 	assert_true(ww_escrow_is_open(ww_escrow(1, WW_NEVER), 0, UINT64_MAX));
 	assert_true(ww_escrow_is_open(ww_escrow(1, WW_NEVER), 0, 0));
 	assert_false(ww_escrow_is_open(ww_escrow(1, WW_NEVER), 1, 1));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open_and_over),
-		cmocka_unit_test(ends_with_imports),
-		cmocka_unit_test(ends_in_time),
-		cmocka_unit_test(stays_over),
-		cmocka_unit_test(is_over_when_written),
-		cmocka_unit_test(never_ends),
-	};
-
-	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
-}
+UNIT_MAIN("table")

@@ -43,7 +43,7 @@ static void refuse_each(struct stand_in *self)
 	close(peer);
 }
 
-static void one_connection(void **state)
+UNIT_TEST(one_connection)
 {
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
@@ -52,7 +52,6 @@ static void one_connection(void **state)
 	ww_device *device;
 	ww_memory *memory;
 
-	(void)state;
 	begin(&self, refuse_each);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
 	assert_fails(ww_broker_info_get(NULL, &info), WW_ERR_NOT_FOUND);
@@ -84,7 +83,7 @@ static void take_a_put(struct stand_in *self)
 	close(peer);
 }
 
-static void put_and_publish(void **state)
+UNIT_TEST(put_and_publish)
 {
 	const struct ww_put_params params = {
 		.struct_size = sizeof(params),
@@ -99,7 +98,6 @@ static void put_and_publish(void **state)
 	ww_device *device;
 	ww_memory *memory;
 
-	(void)state;
 	begin(&self, take_a_put);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
 	assert_int_equal(ww_memory_create(device, &small, &memory), WW_OK);
@@ -156,9 +154,8 @@ static bool is_in_time(bool gets_memory)
 }
 
 /* Others use this machine too, so one of several tries has to be in time. */
-static void in_time(void **state)
+UNIT_TEST(in_time)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		int tries = 1;
 
@@ -167,13 +164,4 @@ static void in_time(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_connection),
-		cmocka_unit_test(put_and_publish),
-		cmocka_unit_test(in_time),
-	};
-
-	return cmocka_run_group_tests_name("choose_broker", tests, NULL, NULL);
-}
+UNIT_MAIN("choose_broker")

@@ -106,7 +106,7 @@ static void grant_reading(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void got(void **state)
+UNIT_TEST(got)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_memory_info memory_info = WW_INIT(struct ww_memory_info);
@@ -115,7 +115,6 @@ static void got(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, grant_reading);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &first, &info),
@@ -184,9 +183,8 @@ static void set_hostile(uint8_t access, size_t fd_count)
 	hostile_fd_count = fd_count;
 }
 
-static void refused(void **state)
+UNIT_TEST(refused)
 {
-	(void)state;
 	set_hostile(WW_WIRE_ACCESS_WRITE, 0);
 	assert_refused(WW_ERR_PROTOCOL); /* no descriptor */
 	set_hostile(WW_WIRE_ACCESS_READ, 1);
@@ -218,7 +216,7 @@ static void serve_no_request(struct stand_in *self)
 }
 
 /* What is wrong with a call is found before anybody is asked. */
-static void not_asked(void **state)
+UNIT_TEST(not_asked)
 {
 	struct ww_get_params get = {.struct_size = sizeof(get), .access = 3};
 	struct ww_put_params put = {.struct_size = sizeof(put), .mode = 01000};
@@ -227,7 +225,6 @@ static void not_asked(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, serve_no_request);
 	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_get(sample.device, broker, "../a", NULL, 0, NULL, &memory, NULL),
@@ -303,11 +300,10 @@ static void put_sample(const struct ww_put_params *params)
 	assert_int_equal(taken.bytes, 4096);
 }
 
-static void put_sealed(void **state)
+UNIT_TEST(put_sealed)
 {
 	struct ww_object_description description;
 
-	(void)state;
 	put_sample(NULL);
 	assert_int_equal(taken.state, WW_WIRE_STATE_SEALED);
 	assert_int_equal(taken.life, WW_WIRE_LIFE_HELD);
@@ -323,7 +319,7 @@ static void put_sealed(void **state)
 	assert_false(description.has_array);
 }
 
-static void put_shared(void **state)
+UNIT_TEST(put_shared)
 {
 	const struct ww_put_params params = {
 		.struct_size = sizeof(params),
@@ -337,7 +333,6 @@ static void put_shared(void **state)
 	};
 	struct ww_object_description description;
 
-	(void)state;
 	put_sample(&params);
 	assert_int_equal(taken.state, WW_WIRE_STATE_SHARED);
 	assert_int_equal(taken.life, WW_WIRE_LIFE_KEPT);
@@ -375,7 +370,7 @@ static void make_room(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void waited_for_room(void **state)
+UNIT_TEST(waited_for_room)
 {
 	const struct ww_memory_params memory_params = {.struct_size = sizeof(memory_params),
 		.kind = WW_MEMORY_HOST,
@@ -384,7 +379,6 @@ static void waited_for_room(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, make_room);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_create(sample.device, &memory_params, &memory), WW_OK);
@@ -450,7 +444,7 @@ static void import_other(struct stand_in *self)
 }
 
 /* Where WARPWAY_BROKER says which broker is meant, the token's address is not even looked at. */
-static void named_by_the_environment(void **state)
+UNIT_TEST(named_by_the_environment)
 {
 	struct ww_token token;
 	struct stand_in self;
@@ -458,7 +452,6 @@ static void named_by_the_environment(void **state)
 	ww_broker *broker;
 	ww_memory *memory;
 
-	(void)state;
 	stand_in_start(&self, export_once);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
@@ -479,7 +472,7 @@ static void named_by_the_environment(void **state)
 	unsetenv("WARPWAY_BROKER");
 }
 
-static void tokens(void **state)
+UNIT_TEST(tokens)
 {
 	const struct ww_export_params span = {.struct_size = sizeof(span),
 		.offset = 128,
@@ -491,7 +484,6 @@ static void tokens(void **state)
 	ww_broker *broker;
 	ww_memory *memory;
 
-	(void)state;
 	stand_in_start(&self, export_and_import);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
@@ -524,14 +516,13 @@ static void tokens(void **state)
 	make_sample(NULL);
 }
 
-static void wrong_spans(void **state)
+UNIT_TEST(wrong_spans)
 {
 	struct ww_export_params params = {.struct_size = sizeof(params), .offset = 4096};
 	struct ww_token token;
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, serve_no_request);
 	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_export(sample.memory, broker, &params, NULL, &token),
@@ -551,19 +542,4 @@ static void wrong_spans(void **state)
 	stand_in_finish(&self);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(got),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(not_asked),
-		cmocka_unit_test(put_sealed),
-		cmocka_unit_test(put_shared),
-		cmocka_unit_test(waited_for_room),
-		cmocka_unit_test(tokens),
-		cmocka_unit_test(named_by_the_environment),
-		cmocka_unit_test(wrong_spans),
-	};
-
-	return cmocka_run_group_tests_name("grant", tests, make_sample, drop_sample);
-}
+UNIT_MAIN_WITH("grant", make_sample, drop_sample)

@@ -44,7 +44,7 @@ static void assert_in_use(ww_timeline *timeline)
 	assert_int_equal(ww_timeline_wait(timeline, 7, 0, NULL), WW_OK);
 }
 
-static void timeline_is_not_shared(void **state)
+UNIT_TEST(timeline_is_not_shared)
 {
 	struct ww_token token = {{0}};
 	ww_timeline *timeline;
@@ -52,7 +52,6 @@ static void timeline_is_not_shared(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
@@ -67,14 +66,13 @@ static void timeline_is_not_shared(void **state)
 	stand_in_finish(&self);
 }
 
-static void barrier_is_not_made(void **state)
+UNIT_TEST(barrier_is_not_made)
 {
 	struct ww_token token = {{0}};
 	struct stand_in self;
 	ww_barrier *barrier;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
 	broker = stand_in_open(&self, 0);
 	assert_too_old(ww_barrier_create(broker, "a",
@@ -87,7 +85,7 @@ static void barrier_is_not_made(void **state)
 	stand_in_finish(&self);
 }
 
-static void event_is_not_shared(void **state)
+UNIT_TEST(event_is_not_shared)
 {
 	struct ww_token token = {{0}};
 	struct stand_in self;
@@ -95,7 +93,6 @@ static void event_is_not_shared(void **state)
 	ww_device *device;
 	ww_event *event;
 
-	(void)state;
 	stand_in_start(&self, version_1_and_no_request);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
@@ -108,13 +105,4 @@ static void event_is_not_shared(void **state)
 	stand_in_finish(&self);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(timeline_is_not_shared),
-		cmocka_unit_test(barrier_is_not_made),
-		cmocka_unit_test(event_is_not_shared),
-	};
-
-	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
-}
+UNIT_MAIN("share")

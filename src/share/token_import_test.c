@@ -56,12 +56,11 @@ static void serve_nothing(struct stand_in *self)
 
 /* --- another broker than the token's gets nothing --- */
 
-static void named_another(void **state)
+UNIT_TEST(named_another)
 {
 	struct ww_token token;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_init(&self);
 	token = make_token(&self);
 	memset(self.broker_id, 0xb2, sizeof(self.broker_id));
@@ -74,14 +73,13 @@ static void named_another(void **state)
 }
 
 /* Of a broker that lives elsewhere: the caller is told where, and what to do. */
-static void given_another(void **state)
+UNIT_TEST(given_another)
 {
 	struct stand_in elsewhere;
 	struct ww_token token;
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_init(&elsewhere);
 	memset(elsewhere.broker_id, 0xb2, sizeof(elsewhere.broker_id));
 	token = make_token(&elsewhere);
@@ -107,13 +105,12 @@ static void end_and_be_another(struct stand_in *self)
 }
 
 /* It was the token's when it was asked last. */
-static void replaced_by_another(void **state)
+UNIT_TEST(replaced_by_another)
 {
 	struct ww_token token;
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, end_and_be_another);
 	token = make_token(&self);
 	broker = stand_in_open(&self, 0);
@@ -146,12 +143,11 @@ static void grant_twice(struct stand_in *self)
 	finish_peer(peer);
 }
 
-static void kept_for_the_next(void **state)
+UNIT_TEST(kept_for_the_next)
 {
 	struct ww_token token;
 	struct stand_in self;
 
-	(void)state;
 	stand_in_start(&self, grant_twice);
 	token = make_token(&self);
 	assert_int_equal(import_once(NULL, &token), WW_OK);
@@ -177,7 +173,7 @@ static void end_and_be_silent(struct stand_in *self)
 }
 
 /* All of a call's requests are within its limit, however patient the broker's user is. */
-static void limited_at_once(void **state)
+UNIT_TEST(limited_at_once)
 {
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	uint64_t begun_ns = ww_clock_now_ns();
@@ -185,7 +181,6 @@ static void limited_at_once(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, end_and_be_silent);
 	broker = stand_in_open(&self, 0);
 	stand_in_tell(&self);
@@ -201,7 +196,7 @@ static void limited_at_once(void **state)
 }
 
 /* Connecting again counts too. */
-static void late_after_reconnecting(void **state)
+UNIT_TEST(late_after_reconnecting)
 {
 	for (int i = 0; i < 2; i++) {
 		uint64_t begun_ns = ww_clock_now_ns();
@@ -210,7 +205,6 @@ static void late_after_reconnecting(void **state)
 		ww_barrier *barrier;
 		ww_broker *broker;
 
-		(void)state;
 		stand_in_start(&self, end_and_be_silent);
 		broker = stand_in_open(&self, 0);
 		stand_in_tell(&self);
@@ -229,16 +223,4 @@ static void late_after_reconnecting(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(named_another),
-		cmocka_unit_test(given_another),
-		cmocka_unit_test(replaced_by_another),
-		cmocka_unit_test(kept_for_the_next),
-		cmocka_unit_test(limited_at_once),
-		cmocka_unit_test(late_after_reconnecting),
-	};
-
-	return cmocka_run_group_tests_name("import", tests, NULL, NULL);
-}
+UNIT_MAIN("import")

@@ -65,14 +65,13 @@ static void assert_event(ww_watch *watch, uint32_t what, const char *name)
 	assert_string_equal(event.object.name, name);
 }
 
-static void watched(void **state)
+UNIT_TEST(watched)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct stand_in self;
 	ww_broker *broker;
 	ww_watch *watch;
 
-	(void)state;
 	stand_in_start(&self, be_watched);
 	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "a//", 0, &watch), WW_ERR_INVALID);
@@ -116,7 +115,7 @@ static ww_status poll_watch(ww_watch *watch, int timeout_ms, struct ww_watch_eve
 }
 
 /* An event loop, which has no time to wait, comes back to a broker that was restarted. */
-static void polled(void **state)
+UNIT_TEST(polled)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_error before;
@@ -125,7 +124,6 @@ static void polled(void **state)
 	ww_watch *watch;
 	ww_status status;
 
-	(void)state;
 	stand_in_start(&self, restart_slowly);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
@@ -162,7 +160,7 @@ static void stay_silent(struct stand_in *self)
  * One that takes connections and does not answer is not waited for without end, however the calls
  * are cut.
  */
-static void patience(void **state)
+UNIT_TEST(patience)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct stand_in self;
@@ -170,7 +168,6 @@ static void patience(void **state)
 	ww_watch *watch;
 	ww_status status;
 
-	(void)state;
 	stand_in_start(&self, stay_silent);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
@@ -199,13 +196,12 @@ static void refuse_watch(struct stand_in *self)
 	close(main);
 }
 
-static void not_watched(void **state)
+UNIT_TEST(not_watched)
 {
 	struct stand_in self;
 	ww_broker *broker;
 	ww_watch *watch;
 
-	(void)state;
 	stand_in_start(&self, refuse_watch);
 	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "model/", 0, &watch), WW_ERR_QUOTA);
@@ -276,7 +272,7 @@ static void assert_object(ww_snapshot *snapshot, size_t index, const char *name,
 	assert_false(info.has_array);
 }
 
-static void snapshots(void **state)
+UNIT_TEST(snapshots)
 {
 	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
@@ -285,7 +281,6 @@ static void snapshots(void **state)
 	struct stand_in self;
 	ww_broker *broker;
 
-	(void)state;
 	stand_in_start(&self, list_two_pages);
 	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_snapshot_create(broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
@@ -312,15 +307,4 @@ static void snapshots(void **state)
 	stand_in_finish(&self);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(watched),
-		cmocka_unit_test(polled),
-		cmocka_unit_test(patience),
-		cmocka_unit_test(not_watched),
-		cmocka_unit_test(snapshots),
-	};
-
-	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
-}
+UNIT_MAIN("watch")

@@ -27,13 +27,12 @@ static const struct ww_array sample = {.struct_size = sizeof(sample),
 	.shape = {3, 4},
 	.strides = {-32, 8}};
 
-static void golden_bytes(void **state)
+UNIT_TEST(golden_bytes)
 {
 	uint8_t bytes[WW_ARRAY_RECORD_BYTES];
 	struct ww_array array;
 	bool has = false;
 
-	(void)state;
 	ww_array_record_encode(&sample, bytes);
 	assert_memory_equal(bytes, golden, sizeof(golden));
 	assert_int_equal(ww_array_record_decode(golden, 96, &array, &has), WW_OK);
@@ -41,14 +40,13 @@ static void golden_bytes(void **state)
 	assert_memory_equal(&array, &sample, sizeof(sample));
 }
 
-static void none(void **state)
+UNIT_TEST(none)
 {
 	uint8_t bytes[WW_ARRAY_RECORD_BYTES];
 	const struct ww_array zero = {.struct_size = 0};
 	struct ww_array array;
 	bool has = true;
 
-	(void)state;
 	ww_array_record_encode(NULL, bytes);
 	assert_int_equal(bytes[0], 0xff);
 	assert_int_equal(ww_array_record_decode(bytes, 0, &array, &has), WW_OK);
@@ -62,20 +60,19 @@ static void none(void **state)
 	}
 }
 
-static void what_does_not_fit(void **state)
+UNIT_TEST(what_does_not_fit)
 {
 	const struct ww_array zero = {.struct_size = 0};
 	struct ww_array array;
 	bool has = true;
 
-	(void)state;
 	assert_fails(ww_array_record_decode(golden, 95, &array, &has), WW_ERR_PROTOCOL);
 	assert_non_null(strstr(ww_error_last()->message, "1 bytes behind its end"));
 	assert_false(has);
 	assert_memory_equal(&array, &zero, sizeof(zero));
 }
 
-static void what_cannot_be(void **state)
+UNIT_TEST(what_cannot_be)
 {
 	static const struct {
 		size_t at;
@@ -83,7 +80,6 @@ static void what_cannot_be(void **state)
 	} changes[] = {{0, 7}, {1, 0}, {1, 8}, {1, 63}, {2, 0}, {4, 1}, {4, 17}, {7, 0x80}, {8, 63},
 		{15, 0x80}, {23, 0x80}, {23, 0x7f}, {31, 0x80}, {48, 1}, {56, 1}, {271, 1}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		uint8_t bytes[WW_ARRAY_RECORD_BYTES];
 		struct ww_array array;
@@ -96,14 +92,4 @@ static void what_cannot_be(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_bytes),
-		cmocka_unit_test(none),
-		cmocka_unit_test(what_does_not_fit),
-		cmocka_unit_test(what_cannot_be),
-	};
-
-	return cmocka_run_group_tests_name("array_record", tests, NULL, NULL);
-}
+UNIT_MAIN("array_record")

@@ -81,7 +81,7 @@ static const struct trick tricks[] = {
 	{"a\xf8\x88\x80\x80\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
 };
 
-static void good_names(void **state)
+UNIT_TEST(good_names)
 {
 	static const char *const names[] = {"a", "model/layer0/w", "~1000/x", "~", " ", "a b",
 		"...", ".a", "..a", "a..", ".../...", "a/.b/..c", "-rf", "a\\b", "\"'$`",
@@ -89,7 +89,6 @@ static void good_names(void **state)
 		"a@b", "a/@b", "@" ID "/a", "@" ID "/@a", "@" ID "/a/b", "\xf4\x8f\xbf\xbf",
 		"\xe2\x82\xac/\xf0\x9f\x98\x80"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(ww_name_check(names[i]), WW_OK);
 		assert_int_equal(ww_name_check_prefix(names[i]), WW_OK);
@@ -97,21 +96,19 @@ static void good_names(void **state)
 }
 
 /* Every start of a good name that does not cut a character is a good prefix. */
-static void starts_of_names(void **state)
+UNIT_TEST(starts_of_names)
 {
 	static const char name[] = "a/..b/.c/...";
 	char prefix[sizeof(name)];
 
-	(void)state;
 	for (size_t bytes = 0; bytes < sizeof(name); bytes++) {
 		snprintf(prefix, sizeof(prefix), "%.*s", (int)bytes, name);
 		assert_int_equal(ww_name_check_prefix(prefix), WW_OK);
 	}
 }
 
-static void every_trick(void **state)
+UNIT_TEST(every_trick)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(tricks) / sizeof(tricks[0]); i++) {
 		const struct trick *trick = &tricks[i];
 
@@ -127,9 +124,8 @@ static void every_trick(void **state)
 	}
 }
 
-static void every_control_character(void **state)
+UNIT_TEST(every_control_character)
 {
-	(void)state;
 	for (unsigned int point = 1; point < 0xa0; point++) {
 		char name[3] = {(char)point};
 
@@ -142,11 +138,10 @@ static void every_control_character(void **state)
 	}
 }
 
-static void lengths(void **state)
+UNIT_TEST(lengths)
 {
 	char name[LONGEST + 2];
 
-	(void)state;
 	memset(name, 'a', sizeof(name));
 	name[LONGEST] = '\0';
 	assert_int_equal(ww_name_check(name), WW_OK);
@@ -158,13 +153,12 @@ static void lengths(void **state)
 	assert_non_null(strstr(ww_error_last()->message, "longer than 191 bytes"));
 }
 
-static void inside(void **state)
+UNIT_TEST(inside)
 {
 	static const uint8_t expected[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01,
 		0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 	uint8_t id[16];
 
-	(void)state;
 	assert_true(ww_name_is_inside("@" ID "/a"));
 	assert_false(ww_name_is_inside("a/@" ID "/a"));
 	assert_false(ww_name_is_inside(""));
@@ -172,16 +166,4 @@ static void inside(void **state)
 	assert_memory_equal(id, expected, sizeof(id));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_names),
-		cmocka_unit_test(starts_of_names),
-		cmocka_unit_test(every_trick),
-		cmocka_unit_test(every_control_character),
-		cmocka_unit_test(lengths),
-		cmocka_unit_test(inside),
-	};
-
-	return cmocka_run_group_tests_name("name", tests, NULL, NULL);
-}
+UNIT_MAIN("name")

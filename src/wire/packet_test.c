@@ -123,7 +123,7 @@ static void switch_on(int socket, int option)
 	assert_int_equal(setsockopt(socket, SOL_SOCKET, option, &on, sizeof(on)), 0);
 }
 
-static void carries_bytes_and_descriptors(void **state)
+UNIT_TEST_WITH(carries_bytes_and_descriptors, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const int fds[WW_PACKET_FDS] = {f->pipe[0], f->pipe[0], f->pipe[0], f->pipe[0], f->pipe[0],
@@ -143,7 +143,7 @@ static void carries_bytes_and_descriptors(void **state)
 	}
 }
 
-static void keeps_packets_apart(void **state)
+UNIT_TEST_WITH(keeps_packets_apart, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -158,7 +158,7 @@ static void keeps_packets_apart(void **state)
 	assert_int_equal(f->fd_count, 0);
 }
 
-static void never_waits(void **state)
+UNIT_TEST_WITH(never_waits, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	static const char bytes[1024];
@@ -172,7 +172,7 @@ static void never_waits(void **state)
 	assert_int_equal(status, WW_NOT_READY);
 }
 
-static void sees_the_end(void **state)
+UNIT_TEST_WITH(sees_the_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -186,7 +186,7 @@ static void sees_the_end(void **state)
 	assert_fails(ww_packet_send(f->b, "x", 1, NULL, 0), WW_ERR_PEER_LOST);
 }
 
-static void reads_what_came_before_a_reset(void **state)
+UNIT_TEST_WITH(reads_what_came_before_a_reset, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -199,7 +199,7 @@ static void reads_what_came_before_a_reset(void **state)
 	assert_int_equal(receive(f), WW_END);
 }
 
-static void a_reset_is_the_end(void **state)
+UNIT_TEST_WITH(a_reset_is_the_end, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -209,7 +209,7 @@ static void a_reset_is_the_end(void **state)
 	assert_int_equal(receive(f), WW_END);
 }
 
-static void refuses_what_is_too_long(void **state)
+UNIT_TEST_WITH(refuses_what_is_too_long, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	static const char bytes[ROOM + 1];
@@ -223,7 +223,7 @@ static void refuses_what_is_too_long(void **state)
 	assert_int_equal(f->fd_count, 2);
 }
 
-static void refuses_what_is_empty(void **state)
+UNIT_TEST_WITH(refuses_what_is_empty, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -235,7 +235,7 @@ static void refuses_what_is_empty(void **state)
 	assert_true(is_pipe(f, f->fds[0]));
 }
 
-static void refuses_surplus_descriptors(void **state)
+UNIT_TEST_WITH(refuses_surplus_descriptors, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int lowest = lowest_free(f);
@@ -252,7 +252,7 @@ static void refuses_surplus_descriptors(void **state)
 	assert_int_equal(receive(f), WW_OK);
 }
 
-static void says_when_descriptors_run_out(void **state)
+UNIT_TEST_WITH(says_when_descriptors_run_out, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	struct rlimit before;
@@ -273,7 +273,7 @@ static void says_when_descriptors_run_out(void **state)
 /*
  * The limit counts what all processes of a user have in flight, and binds those without privileges.
  */
-static void says_when_too_many_are_in_flight(void **state)
+UNIT_TEST_WITH(says_when_too_many_are_in_flight, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	bool is_root = geteuid() == 0;
@@ -298,7 +298,7 @@ static void says_when_too_many_are_in_flight(void **state)
 	assert_in_range(sent, 0, 9);
 }
 
-static void keeps_off_the_standard_streams(void **state)
+UNIT_TEST_WITH(keeps_off_the_standard_streams, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
@@ -316,7 +316,7 @@ static void keeps_off_the_standard_streams(void **state)
 	}
 }
 
-static void skips_credentials(void **state)
+UNIT_TEST_WITH(skips_credentials, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -327,7 +327,7 @@ static void skips_credentials(void **state)
 	assert_int_equal(f->fd_count, 0);
 }
 
-static void says_when_credentials_took_the_room(void **state)
+UNIT_TEST_WITH(says_when_credentials_took_the_room, set_up, tear_down)
 {
 	struct fixture *f = *state;
 
@@ -337,7 +337,7 @@ static void says_when_credentials_took_the_room(void **state)
 	assert_non_null(strstr(ww_error_last()->message, "SO_PASSCRED"));
 }
 
-static void keeps_no_pidfd(void **state)
+UNIT_TEST_WITH(keeps_no_pidfd, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	int lowest = lowest_free(f);
@@ -353,7 +353,7 @@ static void keeps_no_pidfd(void **state)
 	assert_int_equal(lowest_free(f), lowest);
 }
 
-static void names_a_bad_descriptor(void **state)
+UNIT_TEST_WITH(names_a_bad_descriptor, set_up, tear_down)
 {
 	struct fixture *f = *state;
 	const int closed = 1 << 20;
@@ -365,28 +365,4 @@ static void names_a_bad_descriptor(void **state)
 	assert_int_equal(f->fd_count, 0);
 }
 
-#define packet_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		packet_test(carries_bytes_and_descriptors),
-		packet_test(keeps_packets_apart),
-		packet_test(never_waits),
-		packet_test(sees_the_end),
-		packet_test(reads_what_came_before_a_reset),
-		packet_test(a_reset_is_the_end),
-		packet_test(refuses_what_is_too_long),
-		packet_test(refuses_what_is_empty),
-		packet_test(refuses_surplus_descriptors),
-		packet_test(says_when_descriptors_run_out),
-		packet_test(says_when_too_many_are_in_flight),
-		packet_test(keeps_off_the_standard_streams),
-		packet_test(skips_credentials),
-		packet_test(says_when_credentials_took_the_room),
-		packet_test(keeps_no_pidfd),
-		packet_test(names_a_bad_descriptor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("packet")

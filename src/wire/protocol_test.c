@@ -26,12 +26,11 @@ static size_t encode_stat(const char *name)
 	return ww_wire_encode_stat(&stat, 1, &header, packet, sizeof(packet));
 }
 
-static void reads_a_header(void **state)
+UNIT_TEST(reads_a_header)
 {
 	struct ww_wire_header read;
 	size_t bytes = encode_stat("a/b");
 
-	(void)state;
 	assert_int_equal(ww_wire_read_header(packet, bytes, 0, &read), WW_OK);
 	assert_int_equal(read.code, WW_WIRE_STAT);
 	assert_int_equal(read.serial, 9);
@@ -40,12 +39,11 @@ static void reads_a_header(void **state)
 }
 
 /* The serial is there for the answer, also when the packet is refused. */
-static void refuses_headers(void **state)
+UNIT_TEST(refuses_headers)
 {
 	struct ww_wire_header read;
 	size_t bytes = encode_stat("a/b");
 
-	(void)state;
 	assert_fails(ww_wire_read_header(packet, 15, 0, &read), WW_ERR_TRUNCATED);
 	assert_int_equal(read.serial, 0);
 	assert_fails(ww_wire_read_header(packet, bytes - 1, 0, &read), WW_ERR_TRUNCATED);
@@ -67,13 +65,12 @@ static void refuses_headers(void **state)
 	assert_int_equal(read.serial, 9);
 }
 
-static void allows_as_many_descriptors_as_a_message_may_have(void **state)
+UNIT_TEST(allows_as_many_descriptors_as_a_message_may_have)
 {
 	const struct ww_wire_put put = {.life = WW_WIRE_LIFE_HELD};
 	struct ww_wire_header with_fds = header;
 	struct ww_wire_header read;
 
-	(void)state;
 	for (uint16_t fd_count = 0; fd_count <= 9; fd_count++) {
 		size_t bytes;
 
@@ -84,9 +81,8 @@ static void allows_as_many_descriptors_as_a_message_may_have(void **state)
 	}
 }
 
-static void names_messages(void **state)
+UNIT_TEST(names_messages)
 {
-	(void)state;
 	assert_string_equal(ww_wire_name(WW_WIRE_HELLO), "hello");
 	assert_string_equal(ww_wire_name(WW_WIRE_EVENT), "event");
 	assert_null(ww_wire_name(0));
@@ -122,26 +118,24 @@ static ww_status take_release(void *context, const struct ww_wire_header *of,
 
 static const struct ww_wire_handlers handlers = {.stat = take_stat, .release = take_release};
 
-static void dispatches_to_the_handler(void **state)
+UNIT_TEST(dispatches_to_the_handler)
 {
 	struct seen seen = {0};
 	size_t bytes = encode_stat("model/w");
 
-	(void)state;
 	assert_int_equal(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 0), WW_NOT_READY);
 	assert_int_equal(seen.calls, 1);
 	assert_int_equal(seen.serial, 9);
 	assert_string_equal(seen.name, "model/w");
 }
 
-static void dispatches_nothing_that_is_wrong(void **state)
+UNIT_TEST(dispatches_nothing_that_is_wrong)
 {
 	const struct ww_wire_done done = {0};
 	const struct ww_wire_seal seal = {.state = WW_WIRE_STATE_SEALED};
 	struct seen seen = {0};
 	size_t bytes = encode_stat("model/w");
 
-	(void)state;
 	assert_fails(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 1), WW_ERR_PROTOCOL);
 	assert_fails(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes - 1, 0), WW_ERR_TRUNCATED);
 	packet[bytes - 1] = 0;
@@ -153,7 +147,7 @@ static void dispatches_nothing_that_is_wrong(void **state)
 	assert_int_equal(seen.calls, 0);
 }
 
-static void only_some_requests_need_no_answer(void **state)
+UNIT_TEST(only_some_requests_need_no_answer)
 {
 	const struct ww_wire_header silent = {.serial = 0};
 	const struct ww_wire_release release = {.id = {1}};
@@ -161,7 +155,6 @@ static void only_some_requests_need_no_answer(void **state)
 	struct seen seen = {0};
 	size_t bytes = ww_wire_encode_release(&release, 1, &silent, packet, sizeof(packet));
 
-	(void)state;
 	assert_int_equal(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 0), WW_OK);
 	assert_int_equal(seen.calls, 1);
 	bytes = ww_wire_encode_stat(&stat, 1, &silent, packet, sizeof(packet));
@@ -169,13 +162,12 @@ static void only_some_requests_need_no_answer(void **state)
 	assert_int_equal(seen.calls, 1);
 }
 
-static void carries_what_is_full(void **state)
+UNIT_TEST(carries_what_is_full)
 {
 	struct ww_wire_put put;
 	struct ww_wire_put got;
 	size_t bytes;
 
-	(void)state;
 	memset(&put, 0, sizeof(put));
 	put.life = WW_WIRE_LIFE_KEPT;
 	memset(put.name, 'n', sizeof(put.name) - 1);
@@ -189,20 +181,19 @@ static void carries_what_is_full(void **state)
 }
 
 /* A name that its owner forgot to end is cut, and nothing behind it is read. */
-static void ends_strings(void **state)
+UNIT_TEST(ends_strings)
 {
 	struct ww_wire_stat stat;
 	struct ww_wire_stat got;
 	size_t bytes;
 
-	(void)state;
 	memset(stat.name, 'x', sizeof(stat.name));
 	bytes = ww_wire_encode_stat(&stat, 1, &header, packet, sizeof(packet));
 	assert_int_equal(ww_wire_decode_stat(packet, bytes, 1, &got), WW_OK);
 	assert_int_equal(strlen(got.name), WW_WIRE_NAME_BYTES - 1);
 }
 
-static void carries_full_lists(void **state)
+UNIT_TEST(carries_full_lists)
 {
 	static struct ww_wire_entry entries[65];
 	struct ww_wire_listing listing = {.next = 3, .entries = {.count = 64, .items = entries}};
@@ -210,7 +201,6 @@ static void carries_full_lists(void **state)
 	struct ww_wire_entry entry;
 	size_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < 65; i++) {
 		entries[i].state = WW_WIRE_STATE_SHARED;
 		entries[i].life = WW_WIRE_LIFE_KEPT;
@@ -234,21 +224,20 @@ static void carries_full_lists(void **state)
 	assert_int_equal(ww_wire_encode_listing(&listing, 1, &header, packet, sizeof(packet)), 0);
 }
 
-static void an_empty_list_has_no_item(void **state)
+UNIT_TEST(an_empty_list_has_no_item)
 {
 	const struct ww_wire_confirm confirm = {.last = 1};
 	struct ww_wire_confirm got;
 	struct ww_wire_held held;
 	size_t bytes = ww_wire_encode_confirm(&confirm, 1, &header, packet, sizeof(packet));
 
-	(void)state;
 	assert_int_equal(ww_wire_decode_confirm(packet, bytes, 1, &got), WW_OK);
 	assert_int_equal(got.held.count, 0);
 	assert_false(ww_wire_held_next(&got.held, &held));
 }
 
 /* An item that is refused refuses the whole list; nothing of the message is handed out. */
-static void refuses_a_list_with_a_wrong_item(void **state)
+UNIT_TEST(refuses_a_list_with_a_wrong_item)
 {
 	const struct ww_wire_hold holds[2] = {{.access = WW_WIRE_ACCESS_READ}, {.access = 9}};
 	const struct ww_wire_hold_listing listing = {.next = 4,
@@ -257,7 +246,6 @@ static void refuses_a_list_with_a_wrong_item(void **state)
 	struct ww_wire_hold_listing got;
 	size_t bytes = ww_wire_encode_hold_listing(&listing, 1, &header, packet, sizeof(packet));
 
-	(void)state;
 	memset(&got, 0xee, sizeof(got));
 	assert_fails(ww_wire_decode_hold_listing(packet, bytes, 1, &got), WW_ERR_PROTOCOL);
 	assert_non_null(strstr(ww_error_last()->message, "access is 9"));
@@ -265,24 +253,22 @@ static void refuses_a_list_with_a_wrong_item(void **state)
 }
 
 /* The event that says that events were lost has no object. */
-static void an_event_may_have_no_object(void **state)
+UNIT_TEST(an_event_may_have_no_object)
 {
 	const struct ww_wire_event event = {.what = WW_WIRE_WHAT_OVERFLOW};
 	struct ww_wire_event got;
 	size_t bytes = ww_wire_encode_event(&event, 1, &header, packet, sizeof(packet));
 
-	(void)state;
 	assert_int_equal(ww_wire_decode_event(packet, bytes, 1, &got), WW_OK);
 	assert_int_equal(got.what, WW_WIRE_WHAT_OVERFLOW);
 	assert_int_equal(got.entry.state, 0);
 }
 
-static void a_record_is_ended_and_clean(void **state)
+UNIT_TEST(a_record_is_ended_and_clean)
 {
 	struct ww_wire_token token;
 	uint8_t bytes[WW_WIRE_TOKEN_BYTES];
 
-	(void)state;
 	memset(bytes, 'a', sizeof(bytes));
 	ww_wire_decode_token(bytes, &token);
 	assert_int_equal(strlen(token.address), sizeof(token.address) - 1);
@@ -294,24 +280,4 @@ static void a_record_is_ended_and_clean(void **state)
 	assert_int_equal(token.address[4], 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_a_header),
-		cmocka_unit_test(refuses_headers),
-		cmocka_unit_test(allows_as_many_descriptors_as_a_message_may_have),
-		cmocka_unit_test(names_messages),
-		cmocka_unit_test(dispatches_to_the_handler),
-		cmocka_unit_test(dispatches_nothing_that_is_wrong),
-		cmocka_unit_test(only_some_requests_need_no_answer),
-		cmocka_unit_test(carries_what_is_full),
-		cmocka_unit_test(ends_strings),
-		cmocka_unit_test(carries_full_lists),
-		cmocka_unit_test(an_empty_list_has_no_item),
-		cmocka_unit_test(refuses_a_list_with_a_wrong_item),
-		cmocka_unit_test(an_event_may_have_no_object),
-		cmocka_unit_test(a_record_is_ended_and_clean),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("protocol")

@@ -81,9 +81,8 @@ static void poison(bool wakes_all)
 
 /* --- pages --- */
 
-static void a_new_page(void **state)
+UNIT_TEST(a_new_page)
 {
-	(void)state;
 	fresh(0);
 	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
 	assert_memory_equal(page->page_id, page_id, sizeof(page_id));
@@ -99,9 +98,8 @@ static void a_new_page(void **state)
 	assert_string_equal((const char *)page->program, "a name that is longer than ther");
 }
 
-static void pages_that_are_none(void **state)
+UNIT_TEST(pages_that_are_none)
 {
-	(void)state;
 	fresh(0);
 	page->magic[7]++;
 	assert_fails(ww_signal_page_check(page, BYTES), WW_ERR_PROTOCOL);
@@ -131,13 +129,12 @@ static void pages_that_are_none(void **state)
 	assert_fails(ww_signal_page_check(page, BYTES - 4096), WW_ERR_MISMATCH);
 }
 
-static void offsets_that_are_no_cell(void **state)
+UNIT_TEST(offsets_that_are_no_cell)
 {
 	static const uint64_t wrong[] = {0, 1, 128, 255, 257, CELL(0) + 8, CELL(0) + 127,
 		CELL(CELLS), CELL(CELLS) - 1, BYTES, BYTES + 256, UINT64_MAX, UINT64_MAX - 127,
 		(UINT64_C(1) << 32) + 256, UINT64_C(1) << 63};
 
-	(void)state;
 	fresh(0);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_null(ww_signal_page_cell(page, BYTES, wrong[i]));
@@ -152,11 +149,10 @@ static void offsets_that_are_no_cell(void **state)
 
 /* --- the owner --- */
 
-static void signals_of_a_cpu(void **state)
+UNIT_TEST(signals_of_a_cpu)
 {
 	struct ww_layout_signal_cell *cell = fresh(5);
 
-	(void)state;
 	assert_look(cell, LIVE, 5, 5);
 	assert_int_equal(cell->wakes, 0);
 	ww_signal_cell_complete(cell, 7);
@@ -167,11 +163,10 @@ static void signals_of_a_cpu(void **state)
 	assert_false(look(cell).by_gpu);
 }
 
-static void signals_of_a_stream(void **state)
+UNIT_TEST(signals_of_a_stream)
 {
 	struct ww_layout_signal_cell *cell = fresh(0);
 
-	(void)state;
 	ww_signal_cell_submit(cell, 3, true);
 	assert_look(cell, LIVE, 3, 0);
 	assert_int_equal(cell->wakes, 1);
@@ -184,11 +179,10 @@ static void signals_of_a_stream(void **state)
 	assert_look(cell, LIVE, 4, 3);
 }
 
-static void closed_with_nothing_pending(void **state)
+UNIT_TEST(closed_with_nothing_pending)
 {
 	struct ww_layout_signal_cell *cell = fresh(0);
 
-	(void)state;
 	ww_signal_cell_complete(cell, 9);
 	assert_true(ww_signal_cell_close(cell));
 	assert_look(cell, CLOSED, 9, 9);
@@ -200,11 +194,10 @@ static void closed_with_nothing_pending(void **state)
 	assert_int_equal(cell->wakes, 3);
 }
 
-static void closed_with_signals_pending(void **state)
+UNIT_TEST(closed_with_signals_pending)
 {
 	struct ww_layout_signal_cell *cell = fresh(1);
 
-	(void)state;
 	ww_signal_cell_submit(cell, 3, true);
 	assert_false(ww_signal_cell_close(cell));
 	assert_look(cell, CLOSED, 3, 1);
@@ -219,11 +212,10 @@ static void closed_with_signals_pending(void **state)
 	assert_true(cell->completed == WW_SIGNAL_POISON);
 }
 
-static void a_stream_stores_the_poison(void **state)
+UNIT_TEST(a_stream_stores_the_poison)
 {
 	struct ww_layout_signal_cell *cell = fresh(1);
 
-	(void)state;
 	ww_signal_cell_submit(cell, 2, true);
 	assert_false(ww_signal_cell_close(cell));
 	stream_stores(cell, 2);
@@ -234,11 +226,10 @@ static void a_stream_stores_the_poison(void **state)
 
 /* --- the broker --- */
 
-static void poisoned(void **state)
+UNIT_TEST(poisoned)
 {
 	struct ww_layout_signal_cell *cell = fresh(0);
 
-	(void)state;
 	ww_signal_cell_complete(cell, 4);
 	ww_signal_cell_submit(cell, 6, true);
 	poison(false);
@@ -252,12 +243,11 @@ static void poisoned(void **state)
 	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
 }
 
-static void late_stores_change_nothing(void **state)
+UNIT_TEST(late_stores_change_nothing)
 {
 	struct ww_layout_signal_cell *cell = fresh(0);
 	uint64_t lost_ns;
 
-	(void)state;
 	ww_signal_cell_submit(cell, 6, true);
 	stream_stores(cell, 4);
 	poison(false);
@@ -275,12 +265,11 @@ static void late_stores_change_nothing(void **state)
 }
 
 /* Somebody may have been killed between the store of poison and its wake. */
-static void told_again(void **state)
+UNIT_TEST(told_again)
 {
 	struct ww_layout_signal_cell *cell = fresh(0);
 	uint32_t wakes;
 
-	(void)state;
 	poison(false);
 	wakes = cell->wakes;
 	poison(false);
@@ -293,9 +282,8 @@ static void told_again(void **state)
 	assert_look(cell, CLOSED, 3, 3);
 }
 
-static void every_cell_is_poisoned(void **state)
+UNIT_TEST(every_cell_is_poisoned)
 {
-	(void)state;
 	fresh(0);
 	for (uint32_t i = 0; i < CELLS; i += 2)
 		ww_signal_cell_open(cell_at(i), i);
@@ -314,11 +302,10 @@ static void every_cell_is_poisoned(void **state)
 }
 
 /* The broker gave its owner up, which does not know it yet. */
-static void a_lost_cell_stays_lost(void **state)
+UNIT_TEST(a_lost_cell_stays_lost)
 {
 	struct ww_layout_signal_cell *cell = fresh(2);
 
-	(void)state;
 	poison(false);
 	ww_signal_cell_complete(cell, 3);
 	assert_true(cell->completed == WW_SIGNAL_POISON);
@@ -339,11 +326,10 @@ static void a_lost_cell_stays_lost(void **state)
  * Of an untrusted process's page nothing is believed that could be more than a wrong end of a wait
  * for that attacker.
  */
-static void cells_that_lie(void **state)
+UNIT_TEST(cells_that_lie)
 {
 	struct ww_layout_signal_cell *cell = fresh(2);
 
-	(void)state;
 	cell->state = 77;
 	assert_int_equal(look(cell).state, LOST);
 	cell->state = 0;
@@ -367,9 +353,8 @@ static void cells_that_lie(void **state)
 	assert_true(cell->completed == WW_SIGNAL_POISON && cell->state == LOST);
 }
 
-static void ended_and_counted(void **state)
+UNIT_TEST(ended_and_counted)
 {
-	(void)state;
 	fresh(2);
 	poison(true);
 	assert_int_equal(page->ended, 0);
@@ -557,9 +542,8 @@ static void run_round(uint32_t seed)
 	assert_true(look(rounds[0].cell).state >= CLOSED);
 }
 
-static void torture(void **state)
+UNIT_TEST(torture)
 {
-	(void)state;
 	for (uint32_t seed = 0; seed < ROUNDS; seed++)
 		run_round(seed);
 }
@@ -591,12 +575,11 @@ static void *answer(void *context)
 	return NULL;
 }
 
-static void ping_pong(void **state)
+UNIT_TEST(ping_pong)
 {
 	struct waiter waiter;
 	pthread_t thread;
 
-	(void)state;
 	fresh(0);
 	ww_signal_cell_open(cell_at(1), 0);
 	waiter.cell = cell_at(1);
@@ -610,27 +593,4 @@ static void ping_pong(void **state)
 	pthread_join(thread, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_page),
-		cmocka_unit_test(pages_that_are_none),
-		cmocka_unit_test(offsets_that_are_no_cell),
-		cmocka_unit_test(signals_of_a_cpu),
-		cmocka_unit_test(signals_of_a_stream),
-		cmocka_unit_test(closed_with_nothing_pending),
-		cmocka_unit_test(closed_with_signals_pending),
-		cmocka_unit_test(a_stream_stores_the_poison),
-		cmocka_unit_test(poisoned),
-		cmocka_unit_test(late_stores_change_nothing),
-		cmocka_unit_test(told_again),
-		cmocka_unit_test(every_cell_is_poisoned),
-		cmocka_unit_test(a_lost_cell_stays_lost),
-		cmocka_unit_test(cells_that_lie),
-		cmocka_unit_test(ended_and_counted),
-		cmocka_unit_test(ping_pong),
-		cmocka_unit_test(torture),
-	};
-
-	return cmocka_run_group_tests_name("signal_page", tests, NULL, NULL);
-}
+UNIT_MAIN("signal_page")

@@ -194,7 +194,7 @@ static const size_t sizes[KINDS] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES,
 	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES, WW_CHANNEL_REF_BYTES, WW_CONSUMER_REF_BYTES,
 	WW_WORK_QUEUE_REF_BYTES, WW_SERVICE_REF_BYTES, WW_SERVICE_CLIENT_REF_BYTES};
 
-static void what_is_written_is_read(void **state)
+UNIT_TEST(what_is_written_is_read)
 {
 	const struct ww_wire_event_ref event = an_event();
 	struct ww_wire_timeline_ref timeline;
@@ -202,7 +202,6 @@ static void what_is_written_is_read(void **state)
 	struct ww_wire_event_ref again;
 	uint8_t bytes[MOST_BYTES];
 
-	(void)state;
 	write_kind(0, bytes);
 	assert_int_equal(ww_timeline_ref_read(bytes, sizes[0], &timeline), WW_OK);
 	assert_int_equal(timeline.page_bytes, 16384);
@@ -221,7 +220,7 @@ static void what_is_written_is_read(void **state)
 	assert_memory_equal(again.timeline, event.timeline, sizeof(event.timeline));
 }
 
-static void what_is_written_of_a_pool_is_read(void **state)
+UNIT_TEST(what_is_written_of_a_pool_is_read)
 {
 	const struct ww_wire_pool_ref pool = a_pool();
 	const struct ww_wire_pool_holder_ref holder = a_holder();
@@ -229,7 +228,6 @@ static void what_is_written_of_a_pool_is_read(void **state)
 	struct ww_wire_pool_holder_ref holder_again;
 	uint8_t bytes[MOST_BYTES];
 
-	(void)state;
 	write_kind(3, bytes);
 	assert_int_equal(ww_pool_ref_read(bytes, sizes[3], &pool_again), WW_OK);
 	assert_memory_equal(pool_again.pool_id, pool.pool_id, sizeof(pool.pool_id));
@@ -247,14 +245,13 @@ static void what_is_written_of_a_pool_is_read(void **state)
 	assert_int_equal(holder_again.slot_count, holder.slot_count);
 }
 
-static void what_is_written_of_a_channel_is_read(void **state)
+UNIT_TEST(what_is_written_of_a_channel_is_read)
 {
 	const struct ww_wire_channel_ref channel = a_channel();
 	struct ww_wire_channel_consumer_ref consumer;
 	struct ww_wire_channel_ref again;
 	uint8_t bytes[MOST_BYTES];
 
-	(void)state;
 	write_kind(5, bytes);
 	assert_int_equal(ww_channel_ref_read(bytes, sizes[5], &again), WW_OK);
 	assert_memory_equal(again.channel_id, channel.channel_id, sizeof(channel.channel_id));
@@ -278,11 +275,10 @@ static void refuse_channel(const struct ww_wire_channel_ref *ref)
 	assert_int_equal(ww_channel_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
 }
 
-static void channel_that_cannot_be_is_refused(void **state)
+UNIT_TEST(channel_that_cannot_be_is_refused)
 {
 	struct ww_wire_channel_ref ref;
 
-	(void)state;
 #define REFUSE(field, value)          \
 	do {                          \
 		ref = a_channel();    \
@@ -317,11 +313,10 @@ static void refuse_work_queue(const struct ww_wire_work_queue_ref *ref)
 	assert_int_equal(ww_work_queue_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
 }
 
-static void work_queue_that_cannot_be_is_refused(void **state)
+UNIT_TEST(work_queue_that_cannot_be_is_refused)
 {
 	struct ww_wire_work_queue_ref ref;
 
-	(void)state;
 #undef REFUSE
 #define REFUSE(field, value)             \
 	do {                             \
@@ -357,11 +352,10 @@ static void refuse_service(const struct ww_wire_service_ref *ref)
 	assert_int_equal(ww_service_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
 }
 
-static void service_that_cannot_be_is_refused(void **state)
+UNIT_TEST(service_that_cannot_be_is_refused)
 {
 	struct ww_wire_service_ref ref;
 
-	(void)state;
 #undef REFUSE
 #define REFUSE(field, value)          \
 	do {                          \
@@ -384,11 +378,10 @@ static void service_that_cannot_be_is_refused(void **state)
 	REFUSE(text[31], 'x');
 }
 
-static void every_flipped_bit_is_noticed(void **state)
+UNIT_TEST(every_flipped_bit_is_noticed)
 {
 	uint8_t bytes[MOST_BYTES];
 
-	(void)state;
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		write_kind(kind, bytes);
 		for (size_t bit = 0; bit < sizes[kind] * 8; bit++) {
@@ -400,11 +393,10 @@ static void every_flipped_bit_is_noticed(void **state)
 	}
 }
 
-static void another_kind_or_size_is_refused(void **state)
+UNIT_TEST(another_kind_or_size_is_refused)
 {
 	uint8_t bytes[MOST_BYTES] = {0};
 
-	(void)state;
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		for (size_t other = 0; other < KINDS; other++) {
 			memset(bytes, 0, sizeof(bytes));
@@ -422,13 +414,12 @@ static void another_kind_or_size_is_refused(void **state)
 }
 
 /* Sealed rightly, and yet impossible. */
-static void what_cannot_be_is_refused(void **state)
+UNIT_TEST(what_cannot_be_is_refused)
 {
 	struct ww_wire_timeline_ref timeline = {.page_bytes = 4096};
 	struct ww_wire_barrier_ref barrier = {.count = 1024};
 	uint8_t bytes[MOST_BYTES];
 
-	(void)state;
 	ww_timeline_ref_write(&timeline, bytes);
 	assert_int_equal(read_kind(0, bytes, sizes[0]), WW_OK);
 	for (uint64_t page_bytes = 0; page_bytes <= 4097; page_bytes += 4097) {
@@ -469,11 +460,10 @@ static const uint64_t impossible_bytes[] = {0, 1, 4095, 4097, UINT64_C(1) << 40,
 
 #define IMPOSSIBLE (sizeof(impossible_bytes) / sizeof(impossible_bytes[0]))
 
-static void what_cannot_be_of_a_pool_is_refused(void **state)
+UNIT_TEST(what_cannot_be_of_a_pool_is_refused)
 {
 	struct ww_wire_pool_ref ref = a_pool();
 
-	(void)state;
 	assert_int_equal(read_pool(&ref), WW_OK);
 	ref.kind = WW_MEMORY_HOST;
 	assert_int_equal(read_pool(&ref), WW_OK);
@@ -494,11 +484,10 @@ static void what_cannot_be_of_a_pool_is_refused(void **state)
 	assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
 }
 
-static void what_cannot_be_of_a_pools_user_is_refused(void **state)
+UNIT_TEST(what_cannot_be_of_a_pools_user_is_refused)
 {
 	struct ww_wire_pool_holder_ref ref = a_holder();
 
-	(void)state;
 	assert_int_equal(read_holder(&ref), WW_OK);
 	for (size_t i = 0; i < IMPOSSIBLE; i++) {
 		ref = a_holder();
@@ -513,14 +502,13 @@ static void what_cannot_be_of_a_pools_user_is_refused(void **state)
 	assert_int_equal(read_holder(&ref), WW_ERR_PROTOCOL);
 }
 
-static void slots_are_a_power_of_two(void **state)
+UNIT_TEST(slots_are_a_power_of_two)
 {
 	static const uint32_t wrong[] = {0, 3, 1023, UINT32_C(1) << 21, UINT32_C(1) << 31,
 		UINT32_MAX};
 	struct ww_wire_pool_ref pool = a_pool();
 	struct ww_wire_pool_holder_ref holder = a_holder();
 
-	(void)state;
 	pool.table_bytes = UINT64_C(64) << 20;
 	holder.marks_bytes = UINT64_C(64) << 20;
 	for (uint32_t count = 1; count <= UINT32_C(1) << 20; count <<= 1) {
@@ -537,22 +525,4 @@ static void slots_are_a_power_of_two(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(what_is_written_of_a_pool_is_read),
-		cmocka_unit_test(what_is_written_of_a_channel_is_read),
-		cmocka_unit_test(channel_that_cannot_be_is_refused),
-		cmocka_unit_test(work_queue_that_cannot_be_is_refused),
-		cmocka_unit_test(service_that_cannot_be_is_refused),
-		cmocka_unit_test(every_flipped_bit_is_noticed),
-		cmocka_unit_test(another_kind_or_size_is_refused),
-		cmocka_unit_test(what_cannot_be_is_refused),
-		cmocka_unit_test(what_cannot_be_of_a_pool_is_refused),
-		cmocka_unit_test(what_cannot_be_of_a_pools_user_is_refused),
-		cmocka_unit_test(slots_are_a_power_of_two),
-	};
-
-	return cmocka_run_group_tests_name("object_ref", tests, NULL, NULL);
-}
+UNIT_MAIN("object_ref")

@@ -125,7 +125,7 @@ static struct ww_token golden_token(void)
 	return token;
 }
 
-static void golden_bytes(void **state)
+UNIT_TEST(golden_bytes)
 {
 	const struct ww_token token = golden_token();
 	const struct ww_token_info want = sample();
@@ -134,7 +134,6 @@ static void golden_bytes(void **state)
 	uint8_t found[WW_SECRET_BYTES];
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	assert_memory_equal(again.bytes, token.bytes, sizeof(token.bytes));
 	assert_int_equal(ww_token_info_get(&token, &info), WW_OK);
 	assert_memory_equal(&info, &want, sizeof(want));
@@ -147,21 +146,19 @@ static void golden_bytes(void **state)
 }
 
 /* The first token that the thread reads. */
-static void zeros_are_no_token(void **state)
+UNIT_TEST(zeros_are_no_token)
 {
 	const struct ww_token token = {{0}};
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
-	(void)state;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_PROTOCOL);
 }
 
-static void tokens_are_read_in_turn(void **state)
+UNIT_TEST(tokens_are_read_in_turn)
 {
 	struct ww_token_info infos[] = {sample(), sample()};
 	struct ww_token tokens[2];
 
-	(void)state;
 	infos[1].generation++;
 	for (size_t i = 0; i < 2; i++)
 		tokens[i] = made(&infos[i]);
@@ -173,12 +170,11 @@ static void tokens_are_read_in_turn(void **state)
 	}
 }
 
-static void every_changed_byte_is_seen(void **state)
+UNIT_TEST(every_changed_byte_is_seen)
 {
 	struct ww_token_info info = {.struct_size = sizeof(info), .kind = 99};
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	for (size_t at = 0; at < WW_TOKEN_BYTES; at++) {
 		for (unsigned int change = 1; change < 256; change <<= 1) {
 			struct ww_token token = sample_token();
@@ -226,9 +222,8 @@ static bool said(const char *part)
 	return strstr(ww_error_last()->message, part) != NULL;
 }
 
-static void lies_about_the_envelope(void **state)
+UNIT_TEST(lies_about_the_envelope)
 {
-	(void)state;
 	assert_fails(read_with(0, 'w', 1), WW_ERR_PROTOCOL);
 	assert_true(said("do not begin with WWTOKEN1"));
 	assert_fails(read_with(AT_VERSION, 2, 2), WW_ERR_VERSION);
@@ -249,9 +244,8 @@ static void lies_about_the_envelope(void **state)
 	assert_true(said("by half"));
 }
 
-static void lies_about_the_object(void **state)
+UNIT_TEST(lies_about_the_object)
 {
-	(void)state;
 	assert_fails(read_with(AT_KIND, 0, 2), WW_ERR_PROTOCOL);
 	assert_int_equal(read_with(AT_KIND, 7, 2), WW_OK); /* of a later library */
 	assert_int_equal(read_with(AT_KIND, 0xffff, 2), WW_OK);
@@ -273,11 +267,10 @@ static void lies_about_the_object(void **state)
 	assert_fails(read_with(AT_TOTAL_BYTES, UINT64_C(1) << 63, 8), WW_ERR_PROTOCOL);
 }
 
-static void lies_about_the_address(void **state)
+UNIT_TEST(lies_about_the_address)
 {
 	struct ww_token token = sample_token();
 
-	(void)state;
 	assert_fails(read_with(AT_ADDRESS, 'r', 1), WW_ERR_PROTOCOL);
 	assert_true(said("absolute"));
 	assert_fails(read_with(AT_ADDRESS + 4, '\n', 1), WW_ERR_PROTOCOL);
@@ -298,9 +291,8 @@ static void lies_about_the_address(void **state)
 	assert_int_equal(read_sealed(&token), WW_OK);
 }
 
-static void lies_about_the_array(void **state)
+UNIT_TEST(lies_about_the_array)
 {
-	(void)state;
 	assert_fails(read_with(AT_ARRAY, 7, 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ARRAY, 0xff, 1), WW_ERR_PROTOCOL);
 	assert_true(said("no array, and then"));
@@ -324,7 +316,7 @@ static void lies_about_the_array(void **state)
 		WW_ERR_PROTOCOL); /* it leaves the span, not the memory */
 }
 
-static void other_kinds_have_no_bytes(void **state)
+UNIT_TEST(other_kinds_have_no_bytes)
 {
 	struct ww_token_info info = {.struct_size = sizeof(info),
 		.kind = WW_OBJECT_TIMELINE,
@@ -332,17 +324,15 @@ static void other_kinds_have_no_bytes(void **state)
 	const struct ww_token token = made(&info);
 	struct ww_token_info found = WW_INIT(struct ww_token_info);
 
-	(void)state;
 	assert_int_equal(ww_token_info_get(&token, &found), WW_OK);
 	assert_memory_equal(&found, &info, sizeof(info));
 }
 
-static void info_needs_a_size(void **state)
+UNIT_TEST(info_needs_a_size)
 {
 	const struct ww_token token = sample_token();
 	struct ww_token_info info = {.struct_size = 0};
 
-	(void)state;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
 	info.struct_size = offsetof(struct ww_token_info, slice) - 1;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
@@ -360,9 +350,8 @@ static void info_needs_a_size(void **state)
 		assert_int_equal(token.bytes[0], 77);                               \
 	} while (0)
 
-static void token_that_no_process_accepts_is_not_made(void **state)
+UNIT_TEST(token_that_no_process_accepts_is_not_made)
 {
-	(void)state;
 	NOT_MADE(info.kind = 0);
 	NOT_MADE(info.kind = 0x10001);
 	NOT_MADE(info.access = 0);
@@ -376,13 +365,12 @@ static void token_that_no_process_accepts_is_not_made(void **state)
 	NOT_MADE(memset(info.address, '/', sizeof(info.address)));
 }
 
-static void spaces_around_a_text(void **state)
+UNIT_TEST(spaces_around_a_text)
 {
 	const struct ww_token want = golden_token();
 	struct ww_token token;
 	char text[WW_TOKEN_TEXT_BYTES + 16];
 
-	(void)state;
 	snprintf(text, sizeof(text), " \t\r\n%s\v\f \r\n", golden_text);
 	assert_int_equal(ww_token_from_text(text, &token), WW_OK);
 	assert_memory_equal(token.bytes, want.bytes, sizeof(want.bytes));
@@ -394,12 +382,11 @@ static void spaces_around_a_text(void **state)
 	assert_true(said("after 20 others"));
 }
 
-static void every_cut_text_is_refused(void **state)
+UNIT_TEST(every_cut_text_is_refused)
 {
 	struct ww_token token = {{77}};
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	for (size_t length = 0; length < strlen(golden_text); length++) {
 		snprintf(text, sizeof(text), "%.*s", (int)length, golden_text);
 		assert_fails(ww_token_from_text(text, &token), WW_ERR_PROTOCOL);
@@ -409,12 +396,11 @@ static void every_cut_text_is_refused(void **state)
 }
 
 /* Every character in place of every one: none but the right one is taken. */
-static void every_changed_character_is_refused(void **state)
+UNIT_TEST(every_changed_character_is_refused)
 {
 	struct ww_token token;
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	for (size_t at = 0; golden_text[at]; at++) {
 		static const char tries[] = "A_-z9+/=. \n\x01\x7f\x80\xff";
 
@@ -431,7 +417,7 @@ static void every_changed_character_is_refused(void **state)
 	}
 }
 
-static void another_spelling_is_refused(void **state)
+UNIT_TEST(another_spelling_is_refused)
 {
 	static const char *const behind[] = {"A", "AA", "AAA", "AAAA", "=", "==", "AAAAAAAAAAAA",
 		"ww1_"};
@@ -440,7 +426,6 @@ static void another_spelling_is_refused(void **state)
 	struct ww_token token;
 	char text[2 * WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
 		snprintf(text, sizeof(text), "%s%s", golden_text, behind[i]);
 		assert_fails(ww_token_from_text(text, &token), WW_ERR_PROTOCOL);
@@ -510,9 +495,8 @@ static struct ww_token_info random_info(void)
 	return info;
 }
 
-static void random_tokens_there_and_back(void **state)
+UNIT_TEST(random_tokens_there_and_back)
 {
-	(void)state;
 	for (int round = 0; round < 500; round++) {
 		const struct ww_token_info info = random_info();
 		struct ww_token_info found = WW_INIT(struct ww_token_info);
@@ -538,13 +522,12 @@ static void random_tokens_there_and_back(void **state)
 }
 
 /* The longest text there is: the last byte is not zero. */
-static void the_longest_text(void **state)
+UNIT_TEST(the_longest_text)
 {
 	struct ww_token_info info = sample();
 	struct ww_token token;
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	(void)state;
 	assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS,
 				 (const int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
 				 NULL, 0),
@@ -558,27 +541,4 @@ static void the_longest_text(void **state)
 	assert_int_not_equal(ww_token_from_text(text, &token), WW_OK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zeros_are_no_token),
-		cmocka_unit_test(golden_bytes),
-		cmocka_unit_test(tokens_are_read_in_turn),
-		cmocka_unit_test(every_changed_byte_is_seen),
-		cmocka_unit_test(lies_about_the_envelope),
-		cmocka_unit_test(lies_about_the_object),
-		cmocka_unit_test(lies_about_the_address),
-		cmocka_unit_test(lies_about_the_array),
-		cmocka_unit_test(other_kinds_have_no_bytes),
-		cmocka_unit_test(info_needs_a_size),
-		cmocka_unit_test(token_that_no_process_accepts_is_not_made),
-		cmocka_unit_test(spaces_around_a_text),
-		cmocka_unit_test(every_cut_text_is_refused),
-		cmocka_unit_test(every_changed_character_is_refused),
-		cmocka_unit_test(another_spelling_is_refused),
-		cmocka_unit_test(random_tokens_there_and_back),
-		cmocka_unit_test(the_longest_text),
-	};
-
-	return cmocka_run_group_tests_name("token", tests, NULL, NULL);
-}
+UNIT_MAIN("token")

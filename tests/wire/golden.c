@@ -110,18 +110,16 @@ static ww_status decode(const struct wire_sample *sample, const uint8_t *packet,
 	return status;
 }
 
-static void every_line_has_its_sample(void **state)
+UNIT_TEST(every_line_has_its_sample)
 {
-	(void)state;
 	assert_true(wire_sample_count > 0);
 	assert_int_equal(line_count, wire_sample_count + wire_record_sample_count);
 }
 
-static void encodes_to_the_golden_bytes(void **state)
+UNIT_TEST(encodes_to_the_golden_bytes)
 {
 	uint8_t packet[BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -133,11 +131,10 @@ static void encodes_to_the_golden_bytes(void **state)
 	}
 }
 
-static void decodes_from_the_golden_bytes(void **state)
+UNIT_TEST(decodes_from_the_golden_bytes)
 {
 	struct ww_wire_header header;
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -157,11 +154,10 @@ static void decodes_from_the_golden_bytes(void **state)
 	}
 }
 
-static void decodes_and_encodes_to_the_same(void **state)
+UNIT_TEST(decodes_and_encodes_to_the_same)
 {
 	uint8_t packet[BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -175,11 +171,10 @@ static void decodes_and_encodes_to_the_same(void **state)
 }
 
 /* Each copy has exactly its bytes, so that a sanitizer sees one read too far. */
-static void refuses_what_is_cut(void **state)
+UNIT_TEST(refuses_what_is_cut)
 {
 	struct ww_wire_header header;
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -202,12 +197,11 @@ static void refuses_what_is_cut(void **state)
 	}
 }
 
-static void refuses_what_is_longer(void **state)
+UNIT_TEST(refuses_what_is_longer)
 {
 	struct ww_wire_header header;
 	uint8_t packet[BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -226,12 +220,11 @@ static void refuses_what_is_longer(void **state)
 	}
 }
 
-static void refuses_what_is_spoilt(void **state)
+UNIT_TEST(refuses_what_is_spoilt)
 {
 	uint8_t packet[BYTES];
 	size_t spoilt = 0;
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -249,11 +242,10 @@ static void refuses_what_is_spoilt(void **state)
 }
 
 /* The first value beyond an enum's last is refused as the farthest is. */
-static void refuses_values_of_no_enum(void **state)
+UNIT_TEST(refuses_values_of_no_enum)
 {
 	uint8_t packet[BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct golden *golden = golden_of(sample);
@@ -274,9 +266,8 @@ static void refuses_values_of_no_enum(void **state)
 	}
 }
 
-static void refuses_another_message(void **state)
+UNIT_TEST(refuses_another_message)
 {
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		const struct wire_sample *other = &wire_samples[(i + 1) % wire_sample_count];
@@ -288,9 +279,8 @@ static void refuses_another_message(void **state)
 	}
 }
 
-static void encodes_into_exactly_the_room_it_needs(void **state)
+UNIT_TEST(encodes_into_exactly_the_room_it_needs)
 {
-	(void)state;
 	for (size_t i = 0; i < wire_sample_count; i++) {
 		const struct wire_sample *sample = &wire_samples[i];
 		size_t bytes = golden_of(sample)->bytes;
@@ -307,9 +297,8 @@ static void encodes_into_exactly_the_room_it_needs(void **state)
 	}
 }
 
-static void records_are_their_golden_bytes(void **state)
+UNIT_TEST(records_are_their_golden_bytes)
 {
-	(void)state;
 	for (size_t i = 0; i < wire_record_sample_count; i++) {
 		const struct wire_record_sample *sample = &wire_record_samples[i];
 		const struct golden *golden = find("record", sample->name, 1);
@@ -331,24 +320,10 @@ static void records_are_their_golden_bytes(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_has_its_sample),
-		cmocka_unit_test(encodes_to_the_golden_bytes),
-		cmocka_unit_test(decodes_from_the_golden_bytes),
-		cmocka_unit_test(decodes_and_encodes_to_the_same),
-		cmocka_unit_test(refuses_what_is_cut),
-		cmocka_unit_test(refuses_what_is_longer),
-		cmocka_unit_test(refuses_what_is_spoilt),
-		cmocka_unit_test(refuses_values_of_no_enum),
-		cmocka_unit_test(refuses_another_message),
-		cmocka_unit_test(encodes_into_exactly_the_room_it_needs),
-		cmocka_unit_test(records_are_their_golden_bytes),
-	};
-
 	if (argc != 2) {
 		fprintf(stderr, "usage: golden GOLDEN.TXT\n");
 		return 2;
 	}
 	read_file(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("golden", unit_tests, unit_test_count, NULL, NULL);
 }

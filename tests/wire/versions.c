@@ -40,7 +40,7 @@ static size_t encode_new(uint16_t version, uint8_t *packet)
 	return bytes;
 }
 
-static void old_reads_what_new_writes(void **state)
+UNIT_TEST(old_reads_what_new_writes)
 {
 	struct sample_old_header header;
 	struct sample_old_ship ship;
@@ -48,7 +48,6 @@ static void old_reads_what_new_writes(void **state)
 	uint8_t packet[ROOM];
 	size_t bytes = encode_new(1, packet);
 
-	(void)state;
 	assert_int_equal(sample_old_read_header(packet, bytes, 0, &header), WW_OK);
 	assert_int_equal(header.serial, 5);
 	assert_int_equal(sample_old_decode_ship(packet, bytes, 1, &ship), WW_OK);
@@ -82,7 +81,7 @@ static size_t encode_old(uint8_t *packet)
 	return bytes;
 }
 
-static void new_reads_what_old_writes(void **state)
+UNIT_TEST(new_reads_what_old_writes)
 {
 	static const uint8_t zeros[31];
 	struct sample_new_ship ship;
@@ -90,7 +89,6 @@ static void new_reads_what_old_writes(void **state)
 	uint8_t packet[ROOM];
 	size_t bytes = encode_old(packet);
 
-	(void)state;
 	memset(&ship, 0xee, sizeof(ship));
 	memset(&item, 0xee, sizeof(item));
 	assert_int_equal(sample_new_decode_ship(packet, bytes, 1, &ship), WW_OK);
@@ -108,14 +106,13 @@ static void new_reads_what_old_writes(void **state)
 	assert_false(sample_new_item_next(&ship.items, &item));
 }
 
-static void new_reads_all_that_new_writes(void **state)
+UNIT_TEST(new_reads_all_that_new_writes)
 {
 	struct sample_new_ship ship;
 	struct sample_new_item item;
 	uint8_t packet[ROOM];
 	size_t bytes = encode_new(2, packet);
 
-	(void)state;
 	assert_int_equal(sample_new_decode_ship(packet, bytes, 2, &ship), WW_OK);
 	assert_int_equal(ship.first.price, -10);
 	assert_int_equal(ship.wrapping, SAMPLE_NEW_COLOUR_RED);
@@ -127,14 +124,13 @@ static void new_reads_all_that_new_writes(void **state)
 	assert_int_equal(item.price, 1200);
 }
 
-static void a_packet_of_another_version_is_refused(void **state)
+UNIT_TEST(a_packet_of_another_version_is_refused)
 {
 	struct sample_new_ship new_one;
 	struct sample_old_ship old_one;
 	uint8_t packet[ROOM];
 	size_t bytes = encode_new(2, packet);
 
-	(void)state;
 	assert_true(sample_old_decode_ship(packet, bytes, 1, &old_one) < 0);
 	assert_true(sample_new_decode_ship(packet, bytes, 1, &new_one) < 0);
 	bytes = encode_new(1, packet);
@@ -149,7 +145,7 @@ static ww_status take_weigh(void *context, const struct sample_new_header *heade
 	return WW_OK;
 }
 
-static void a_new_request_needs_a_new_connection(void **state)
+UNIT_TEST(a_new_request_needs_a_new_connection)
 {
 	const struct sample_new_handlers handlers = {.weigh = take_weigh};
 	const struct sample_new_weigh weigh = {.number = 77};
@@ -158,7 +154,6 @@ static void a_new_request_needs_a_new_connection(void **state)
 	uint32_t seen = 0;
 	size_t bytes;
 
-	(void)state;
 	assert_int_equal(sample_new_encode_weigh(&weigh, 1, &new_header, packet, ROOM), 0);
 	bytes = sample_new_encode_weigh(&weigh, 2, &new_header, packet, ROOM);
 	assert_true(bytes > 0);
@@ -168,7 +163,7 @@ static void a_new_request_needs_a_new_connection(void **state)
 	assert_fails(sample_old_read_header(packet, bytes, 0, &header), WW_ERR_PROTOCOL);
 }
 
-static void old_and_new_share_the_handshake(void **state)
+UNIT_TEST(old_and_new_share_the_handshake)
 {
 	const struct sample_new_hello hello = {.most = 2};
 	const struct sample_old_welcome welcome = {.version = 1};
@@ -178,7 +173,6 @@ static void old_and_new_share_the_handshake(void **state)
 	uint8_t packet[ROOM];
 	size_t bytes;
 
-	(void)state;
 	bytes = sample_new_encode_hello(&hello, SAMPLE_NEW_VERSION, &new_header, packet, ROOM);
 	assert_int_equal(sample_old_decode_hello(packet, bytes, 1, &greeting), WW_OK);
 	assert_int_equal(greeting.most, 2);
@@ -187,16 +181,4 @@ static void old_and_new_share_the_handshake(void **state)
 	assert_int_equal(answer.version, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(old_reads_what_new_writes),
-		cmocka_unit_test(new_reads_what_old_writes),
-		cmocka_unit_test(new_reads_all_that_new_writes),
-		cmocka_unit_test(a_packet_of_another_version_is_refused),
-		cmocka_unit_test(a_new_request_needs_a_new_connection),
-		cmocka_unit_test(old_and_new_share_the_handshake),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("ver")

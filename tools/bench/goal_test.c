@@ -2,12 +2,7 @@
 /*
  * goal_test.c - what may cost how much, and what a run's exit code is
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "base/unit_test.h"
 
 #include "bench/bench.h"
 
@@ -24,9 +19,8 @@ static double import_value(uint32_t backend, uint64_t bytes, double floor)
 	return bench_goal_value(bench_import_goal(bytes), backend, floor);
 }
 
-static void imports_have_goals_on_a_gpu(void **state)
+UNIT_TEST(imports_have_goals_on_a_gpu)
 {
-	(void)state;
 	assert_true(import_value(WW_BACKEND_CUDA, 2 * MIB, 0) == 10);
 	assert_true(import_value(WW_BACKEND_CUDA, 2 * MIB, 100) == 110);
 	assert_true(import_value(WW_BACKEND_CUDA, 16 * GIB, 0) == 0);
@@ -37,28 +31,25 @@ static void imports_have_goals_on_a_gpu(void **state)
 	assert_true(isnan(import_value(WW_BACKEND_HOST, 16 * GIB, 1)));
 }
 
-static void a_broker_may_cost_a_multiple(void **state)
+UNIT_TEST(a_broker_may_cost_a_multiple)
 {
-	(void)state;
 	assert_true(value(BENCH_GOAL_EXCHANGE, 10) == 30);
 	assert_true(value(BENCH_GOAL_LOOKUP, 10) == 20);
 	assert_true(value(BENCH_GOAL_LISTING, 10) == 30);
 	assert_true(isnan(value(BENCH_GOAL_LISTING, BENCH_NONE)));
 }
 
-static void waits_have_goals_on_a_gpu(void **state)
+UNIT_TEST(waits_have_goals_on_a_gpu)
 {
 	const enum bench_goal goal = BENCH_GOAL_ROUND_TRIP;
 
-	(void)state;
 	assert_true(bench_goal_value(goal, WW_BACKEND_CUDA, 10) == 11);
 	assert_true(isnan(bench_goal_value(goal, WW_BACKEND_HOST, 10)));
 	assert_true(isnan(value(BENCH_GOAL_NONE, 10)));
 }
 
-static void channels_have_goals(void **state)
+UNIT_TEST(channels_have_goals)
 {
-	(void)state;
 	assert_true(value(BENCH_GOAL_RATE, 10) == 1000);
 	assert_true(value(BENCH_GOAL_ONE_WAY, 10) == 20);
 	assert_true(value(BENCH_GOAL_SIZE, 10) == 12);
@@ -70,9 +61,8 @@ static void channels_have_goals(void **state)
 	assert_true(isnan(value(BENCH_GOAL_PUBLISH, 0)));
 }
 
-static void calls_have_goals(void **state)
+UNIT_TEST(calls_have_goals)
 {
-	(void)state;
 	assert_true(value(BENCH_GOAL_CALL, 10) == 3);
 	assert_true(value(BENCH_GOAL_CALL_ASLEEP, 10) == 25);
 	assert_true(
@@ -85,7 +75,7 @@ static struct bench_result result_of(double p50, double goal)
 	return (struct bench_result){.name = "test", .unit = "us", .p50 = p50, .goal = goal};
 }
 
-static void goals_are_met_up_to_their_value(void **state)
+UNIT_TEST(goals_are_met_up_to_their_value)
 {
 	const struct bench_result results[] = {
 		result_of(9, 10),
@@ -94,7 +84,6 @@ static void goals_are_met_up_to_their_value(void **state)
 		result_of(10, BENCH_NONE),
 	};
 
-	(void)state;
 	assert_int_equal(bench_met(&results[0]), 1);
 	assert_int_equal(bench_met(&results[1]), 1);
 	assert_int_equal(bench_met(&results[2]), 0);
@@ -113,11 +102,10 @@ static int verdict(struct bench_result *results, size_t count, size_t goals_skip
 	return bench_verdict(&bench);
 }
 
-static void only_what_was_measured_succeeds(void **state)
+UNIT_TEST(only_what_was_measured_succeeds)
 {
 	struct bench_result none = result_of(10, BENCH_NONE);
 
-	(void)state;
 	assert_int_equal(verdict(NULL, 0, 0, false), EXIT_CANNOT);
 	assert_int_equal(verdict(NULL, 0, 0, true), EXIT_CANNOT);
 	assert_int_equal(verdict(&none, 1, 0, false), EXIT_DONE);
@@ -125,12 +113,11 @@ static void only_what_was_measured_succeeds(void **state)
 	assert_int_equal(verdict(&none, 1, 0, true), EXIT_CANNOT);
 }
 
-static void checking_wants_every_goal_met(void **state)
+UNIT_TEST(checking_wants_every_goal_met)
 {
 	struct bench_result met[] = {result_of(10, BENCH_NONE), result_of(9, 10)};
 	struct bench_result missed[] = {result_of(11, 10), result_of(9, 10)};
 
-	(void)state;
 	assert_int_equal(verdict(met, 2, 0, true), EXIT_DONE);
 	assert_int_equal(verdict(met, 2, 1, true), EXIT_CANNOT);
 	assert_int_equal(verdict(missed, 2, 0, true), EXIT_FAILED);
@@ -138,47 +125,27 @@ static void checking_wants_every_goal_met(void **state)
 	assert_int_equal(verdict(missed, 2, 0, false), EXIT_DONE);
 }
 
-static void mpi_has_goals(void **state)
+UNIT_TEST(mpi_has_goals)
 {
-	(void)state;
 	assert_true(bench_goal_value(BENCH_GOAL_MPI_NO_CONTEXT, WW_BACKEND_CUDA, 5) == 35);
 	assert_true(bench_goal_value(BENCH_GOAL_MPI_16M, WW_BACKEND_CUDA, 3000) == 100);
 	assert_true(bench_goal_value(BENCH_GOAL_MPI_NCCL, WW_BACKEND_CUDA, 10) == 30);
 	assert_true(isnan(value(BENCH_GOAL_MPI_NCCL, 10)));
 }
 
-static void slices_have_goals_on_every_machine(void **state)
+UNIT_TEST(slices_have_goals_on_every_machine)
 {
-	(void)state;
 	assert_true(value(BENCH_GOAL_SLICE, BENCH_NONE) == 200);
 	assert_true(value(BENCH_GOAL_HAND_OVER, 1) == 5);
 	assert_true(value(BENCH_GOAL_MAPPED, BENCH_NONE) == 2);
 	assert_true(value(BENCH_GOAL_FOREIGN, 90) == 100);
 }
 
-static void a_suite_that_cannot_run_here_is_told_from_want_of_room(void **state)
+UNIT_TEST(a_suite_that_cannot_run_here_is_told_from_want_of_room)
 {
 	struct bench bench = {.suites_skipped = 1};
 
-	(void)state;
 	assert_int_equal(bench_verdict(&bench), EXIT_CANNOT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(imports_have_goals_on_a_gpu),
-		cmocka_unit_test(a_broker_may_cost_a_multiple),
-		cmocka_unit_test(waits_have_goals_on_a_gpu),
-		cmocka_unit_test(channels_have_goals),
-		cmocka_unit_test(calls_have_goals),
-		cmocka_unit_test(mpi_has_goals),
-		cmocka_unit_test(slices_have_goals_on_every_machine),
-		cmocka_unit_test(goals_are_met_up_to_their_value),
-		cmocka_unit_test(only_what_was_measured_succeeds),
-		cmocka_unit_test(a_suite_that_cannot_run_here_is_told_from_want_of_room),
-		cmocka_unit_test(checking_wants_every_goal_met),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("goal")

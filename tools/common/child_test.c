@@ -4,18 +4,14 @@
  *
  * The children are this program again; the word behind the program's name says how to behave.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/unit_test.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -83,12 +79,11 @@ static void assert_no_children(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-static void answers_and_exits(void **state)
+UNIT_TEST(answers_and_exits)
 {
 	struct child child = CHILD_NONE;
 	struct link_message message;
 
-	(void)state;
 	assert_int_equal(start(&child, "ready", 60), 0);
 	assert_int_equal(child_receive(&child, LINK_READY, &message, NULL), 0);
 	assert_memory_equal(message.numbers, ready.numbers, sizeof(ready.numbers));
@@ -109,20 +104,18 @@ static void loses(const char *how, uint64_t seconds)
 	child_fini(&child);
 }
 
-static void ends_are_noticed(void **state)
+UNIT_TEST(ends_are_noticed)
 {
-	(void)state;
 	loses("exit", 60);
 	loses("die", 60);
 	loses("garbage", 60);
 	loses("silent", 1);
 }
 
-static void wrong_ends_are_refused(void **state)
+UNIT_TEST(wrong_ends_are_refused)
 {
 	struct child child = CHILD_NONE;
 
-	(void)state;
 	assert_int_equal(start(&child, "exit", 60), 0);
 	assert_int_equal(child_finish(&child, 0), -1);
 	child_fini(&child);
@@ -138,9 +131,8 @@ static void wrong_ends_are_refused(void **state)
 	assert_no_children();
 }
 
-static void scope_ends_them(void **state)
+UNIT_TEST(scope_ends_them)
 {
-	(void)state;
 	{
 		OWN(child) struct child child = CHILD_NONE;
 		OWN(child) struct child never = CHILD_NONE;
@@ -151,23 +143,21 @@ static void scope_ends_them(void **state)
 	assert_no_children();
 }
 
-static void kills_on_purpose(void **state)
+UNIT_TEST(kills_on_purpose)
 {
 	struct child child = CHILD_NONE;
 
-	(void)state;
 	assert_int_equal(start(&child, "silent", 60), 0);
 	assert_int_equal(child_kill(&child), 0);
 	child_fini(&child);
 	assert_no_children();
 }
 
-static void group_ends_with_its_first_death(void **state)
+UNIT_TEST(group_ends_with_its_first_death)
 {
 	struct child children[3] = {CHILD_NONE, CHILD_NONE, CHILD_NONE};
 	struct link_message messages[3];
 
-	(void)state;
 	assert_int_equal(start(&children[0], "silent", 60), 0);
 	assert_int_equal(start(&children[1], "ready", 60), 0);
 	assert_int_equal(start(&children[2], "die", 60), 0);
@@ -179,12 +169,11 @@ static void group_ends_with_its_first_death(void **state)
 	assert_no_children();
 }
 
-static void group_has_a_limit(void **state)
+UNIT_TEST(group_has_a_limit)
 {
 	struct child children[2] = {CHILD_NONE, CHILD_NONE};
 	struct link_message messages[2];
 
-	(void)state;
 	assert_int_equal(start(&children[0], "silent", 1), 0);
 	assert_int_equal(start(&children[1], "ready", 1), 0);
 	assert_int_equal(child_group_receive(children, 2, LINK_READY, messages), -1);
@@ -195,14 +184,13 @@ static void group_has_a_limit(void **state)
 }
 
 /* Also when the numbers they have here are those they are to have there. */
-static void descriptors_find_their_place(void **state)
+UNIT_TEST(descriptors_find_their_place)
 {
 	struct child child = CHILD_NONE;
 	struct link_message message;
 	int pipes[2];
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	const struct child_plan plan = {
 		.name = "extra",
@@ -221,13 +209,12 @@ static void descriptors_find_their_place(void **state)
 	child_fini(&child);
 }
 
-static void link_refuses_what_is_not_expected(void **state)
+UNIT_TEST(link_refuses_what_is_not_expected)
 {
 	struct link_message message = ready;
 	int pair[2];
 	int fd = -1;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(link_receive(pair[1], LINK_GO, &message, NULL, 0), LINK_TIMED_OUT);
 	link_send(pair[0], &ready, -1, 0);
@@ -249,19 +236,7 @@ static void link_refuses_what_is_not_expected(void **state)
 
 int main(int argc, char *argv[])
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_and_exits),
-		cmocka_unit_test(ends_are_noticed),
-		cmocka_unit_test(wrong_ends_are_refused),
-		cmocka_unit_test(scope_ends_them),
-		cmocka_unit_test(kills_on_purpose),
-		cmocka_unit_test(group_ends_with_its_first_death),
-		cmocka_unit_test(group_has_a_limit),
-		cmocka_unit_test(descriptors_find_their_place),
-		cmocka_unit_test(link_refuses_what_is_not_expected),
-	};
-
 	if (argc > 1)
 		return behave(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("child", unit_tests, unit_test_count, NULL, NULL);
 }

@@ -2,24 +2,19 @@
 /*
  * number_test.c - what is a number on the command line, and what is none
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/unit_test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "common/number.h"
 #include "common/samples.h"
 
-static void numbers_are_strict(void **state)
+UNIT_TEST(numbers_are_strict)
 {
 	static const char *const refused[] = {"", " 1", "1 ", "+1", "-1", "1x", "0x10", "1.0",
 		"1e3", "18446744073709551616", "99999999999999999999999999"};
 	uint64_t value = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		assert_false(number_parse(refused[i], 0, UINT64_MAX, &value));
 	assert_false(number_parse("4", 5, 9, &value));
@@ -36,13 +31,12 @@ static bool size_of(const char *text, uint64_t *out_bytes)
 	return number_parse_size(text, strlen(text), out_bytes);
 }
 
-static void sizes_have_units(void **state)
+UNIT_TEST(sizes_have_units)
 {
 	static const char *const refused[] = {"", "K", "0", "0K", "-1K", "4k", "4KB", "4 K",
 		"16777216T", "18446744073709551616"};
 	uint64_t bytes = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		assert_false(size_of(refused[i], &bytes));
 	assert_int_equal(bytes, 7);
@@ -54,11 +48,10 @@ static void sizes_have_units(void **state)
 	assert_true(number_parse_size("1G,2G", 2, &bytes) && bytes == UINT64_C(1) << 30);
 }
 
-static void sizes_have_names(void **state)
+UNIT_TEST(sizes_have_names)
 {
 	char text[NUMBER_BYTES];
 
-	(void)state;
 	number_size_name(UINT64_C(2) << 20, text);
 	assert_string_equal(text, "2MiB");
 	number_size_name(1536, text);
@@ -71,13 +64,12 @@ static void sizes_have_names(void **state)
 	assert_string_equal(text, "2.5 MiB");
 }
 
-static void seconds_have_decimals(void **state)
+UNIT_TEST(seconds_have_decimals)
 {
 	static const char *const refused[] = {"", ".", ".5", "1.", "-1", "1s", "1e3", " 1",
 		"1.0000000001", "1.5.2", "1000000001", "99999999999999999999", "0x1", "1.-5"};
 	uint64_t ns = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		assert_false(number_parse_seconds(refused[i], &ns));
 	assert_int_equal(ns, 7);
@@ -89,11 +81,10 @@ static void seconds_have_decimals(void **state)
 		ns == UINT64_C(1000000000999999999));
 }
 
-static void percentiles_are_values_of_the_series(void **state)
+UNIT_TEST(percentiles_are_values_of_the_series)
 {
 	struct samples samples = {0};
 
-	(void)state;
 	assert_true(samples_percentile_us(&samples, 50) == 0);
 	for (uint64_t i = 1000; i > 0; i--)
 		assert_int_equal(samples_add(&samples, i * 1000), 0);
@@ -107,15 +98,4 @@ static void percentiles_are_values_of_the_series(void **state)
 	samples_fini(&samples);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_strict),
-		cmocka_unit_test(sizes_have_units),
-		cmocka_unit_test(sizes_have_names),
-		cmocka_unit_test(seconds_have_decimals),
-		cmocka_unit_test(percentiles_are_values_of_the_series),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("number")

@@ -2,19 +2,15 @@
 /*
  * format_test.c - words for what is in a broker
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/unit_test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "warpway/format.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static void modes_are_as_ls_shows_them(void **state)
+UNIT_TEST(modes_are_as_ls_shows_them)
 {
 	static const struct {
 		uint32_t state;
@@ -30,7 +26,6 @@ static void modes_are_as_ls_shows_them(void **state)
 		{UINT32_MAX, 0, "?---------"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[FORMAT_MODE_BYTES];
 
@@ -39,7 +34,7 @@ static void modes_are_as_ls_shows_them(void **state)
 	}
 }
 
-static void durations_have_one_unit(void **state)
+UNIT_TEST(durations_have_one_unit)
 {
 	static const struct {
 		uint64_t ns;
@@ -57,7 +52,6 @@ static void durations_have_one_unit(void **state)
 		{UINT64_MAX, "213503 d"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[FORMAT_DURATION_BYTES];
 
@@ -66,23 +60,21 @@ static void durations_have_one_unit(void **state)
 	}
 }
 
-static void identities_are_in_hexadecimal(void **state)
+UNIT_TEST(identities_are_in_hexadecimal)
 {
 	static const uint8_t bytes[16] = {0xee, 0x2f, 0x2e, 0x36, 0x01, 0x02, 0x03, 0x04, 0x05,
 		0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0xff};
 	char uuid[FORMAT_UUID_BYTES];
 	char id[FORMAT_ID_BYTES];
 
-	(void)state;
 	format_uuid(bytes, uuid);
 	assert_string_equal(uuid, "GPU-ee2f2e36-0102-0304-0506-0708090a0bff");
 	format_id(bytes, id);
 	assert_string_equal(id, "ee2f2e360102030405060708090a0bff");
 }
 
-static void numbers_have_words(void **state)
+UNIT_TEST(numbers_have_words)
 {
-	(void)state;
 	assert_string_equal(format_kind(WW_OBJECT_MEMORY), "memory");
 	assert_string_equal(format_kind(WW_OBJECT_SERVICE), "service");
 	assert_string_equal(format_kind(WW_OBJECT_POOL), "pool");
@@ -112,14 +104,13 @@ static void check_array(uint8_t code, uint8_t bits, uint16_t lanes, uint32_t ndi
 	assert_string_equal(text, wanted);
 }
 
-static void arrays_show_type_and_shape(void **state)
+UNIT_TEST(arrays_show_type_and_shape)
 {
 	struct ww_array array = {.struct_size = sizeof(array),
 		.dtype.lanes = UINT16_MAX,
 		.ndim = UINT32_MAX};
 	char text[FORMAT_ARRAY_BYTES];
 
-	(void)state;
 	check_array(WW_DTYPE_FLOAT, 32, 1, 2, "float32[1024,768]");
 	check_array(WW_DTYPE_BOOL, 8, 1, 1, "bool[1024]");
 	check_array(WW_DTYPE_BFLOAT, 16, 1, 0, "bfloat16[]");
@@ -134,7 +125,7 @@ static void arrays_show_type_and_shape(void **state)
 	assert_int_equal(text[strlen(text) - 1], ']');
 }
 
-static void attackers_cannot_write_on_the_terminal(void **state)
+UNIT_TEST(attackers_cannot_write_on_the_terminal)
 {
 	static const struct {
 		const char *text;
@@ -153,7 +144,6 @@ static void attackers_cannot_write_on_the_terminal(void **state)
 		{"\x80\xff", "??"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[64];
 
@@ -162,11 +152,10 @@ static void attackers_cannot_write_on_the_terminal(void **state)
 	}
 }
 
-static void characters_are_not_cut(void **state)
+UNIT_TEST(characters_are_not_cut)
 {
 	char text[6];
 
-	(void)state;
 	format_safe("abc\xe2\x82\xac", text, sizeof(text));
 	assert_string_equal(text, "abc");
 	format_safe("ab\xe2\x82\xacz", text, sizeof(text));
@@ -175,17 +164,4 @@ static void characters_are_not_cut(void **state)
 	assert_string_equal(text, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(modes_are_as_ls_shows_them),
-		cmocka_unit_test(durations_have_one_unit),
-		cmocka_unit_test(identities_are_in_hexadecimal),
-		cmocka_unit_test(numbers_have_words),
-		cmocka_unit_test(arrays_show_type_and_shape),
-		cmocka_unit_test(attackers_cannot_write_on_the_terminal),
-		cmocka_unit_test(characters_are_not_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("format")

@@ -2,33 +2,27 @@
 /*
  * histogram_test.c - percentiles of times, and how they are told
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/unit_test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "warpway/histogram.h"
 
-static void nothing_has_no_times(void **state)
+UNIT_TEST(nothing_has_no_times)
 {
 	static struct histogram histogram;
 	json_t *root = histogram_json(&histogram);
 
-	(void)state;
 	assert_int_equal(histogram_percentile_ns(&histogram, 500), 0);
 	assert_true(json_is_null(root));
 	json_decref(root);
 }
 
-static void percentiles_are_near(void **state)
+UNIT_TEST(percentiles_are_near)
 {
 	static struct histogram histogram;
 	static const unsigned int shown[] = {1, 500, 990, 999, 1000};
 
-	(void)state;
 	for (uint64_t ns = 1; ns <= 100000; ns++)
 		histogram_add(&histogram, ns);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -42,11 +36,10 @@ static void percentiles_are_near(void **state)
 	assert_int_equal(histogram_percentile_ns(&histogram, 1000), 100000);
 }
 
-static void the_greatest_times_fit(void **state)
+UNIT_TEST(the_greatest_times_fit)
 {
 	static struct histogram histogram;
 
-	(void)state;
 	histogram_add(&histogram, 0);
 	histogram_add(&histogram, UINT64_MAX);
 	assert_int_equal(histogram_percentile_ns(&histogram, 500), 0);
@@ -54,7 +47,7 @@ static void the_greatest_times_fit(void **state)
 	assert_int_equal(histogram.counts[HISTOGRAM_BUCKETS - 1], 1);
 }
 
-static void rows_count_every_time(void **state)
+UNIT_TEST(rows_count_every_time)
 {
 	static struct histogram histogram;
 	json_t *root;
@@ -62,7 +55,6 @@ static void rows_count_every_time(void **state)
 	json_int_t count = 0;
 	json_int_t before = -1;
 
-	(void)state;
 	for (uint64_t ns = 3; ns < 100000; ns = ns * 3 / 2 + 1)
 		histogram_add(&histogram, ns);
 	root = histogram_json(&histogram);
@@ -79,7 +71,7 @@ static void rows_count_every_time(void **state)
 	json_decref(root);
 }
 
-static void times_have_units(void **state)
+UNIT_TEST(times_have_units)
 {
 	static const struct {
 		uint64_t ns;
@@ -88,22 +80,10 @@ static void times_have_units(void **state)
 		{5000000, "5.0 ms"}, {60000000000, "60.0 s"}, {3600000000000, "3600 s"}};
 	char text[HISTOGRAM_TIME_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		histogram_time_text(rows[i].ns, text);
 		assert_string_equal(text, rows[i].text);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_has_no_times),
-		cmocka_unit_test(percentiles_are_near),
-		cmocka_unit_test(the_greatest_times_fit),
-		cmocka_unit_test(rows_count_every_time),
-		cmocka_unit_test(times_have_units),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("histogram")

@@ -2,14 +2,10 @@
 /*
  * holder_report_test.c - who holds what, and the reasons why objects are still there
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/unit_test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "warpway/holder_report.h"
 
@@ -133,7 +129,7 @@ static void check_why(const struct holder_report *holder_report, int object, con
 	assert_string_equal(why, wanted);
 }
 
-static void every_object_has_a_reason(void **state)
+UNIT_TEST_WITH(every_object_has_a_reason, make, end)
 {
 	check_why(*state, KEPT, "kept, no time to live");
 	check_why(*state, TIMED, "kept, 90 s left; held by a process (e?vil), a process");
@@ -148,7 +144,7 @@ static void every_object_has_a_reason(void **state)
 	check_why(*state, ORPHAN, "until pid 4 ends");
 }
 
-static void holders_have_what_they_hold(void **state)
+UNIT_TEST_WITH(holders_have_what_they_hold, make, end)
 {
 	static const char *const wanted[] = {"c", "d"};
 	const struct holder_report *holder_report = *state;
@@ -169,7 +165,7 @@ static void holders_have_what_they_hold(void **state)
 	assert_int_equal(count, 1);
 }
 
-static void an_empty_holder_report_is_one(void **state)
+UNIT_TEST(an_empty_holder_report_is_one)
 {
 	struct holder_report holder_report = {0};
 	struct ww_object_info object = object_of(1, "x", WW_STATE_SEALED, WW_LIFE_HELD);
@@ -177,7 +173,6 @@ static void an_empty_holder_report_is_one(void **state)
 	char why[HOLDER_REPORT_REASON_BYTES];
 	size_t count;
 
-	(void)state;
 	assert_int_equal(holder_report_link(&holder_report), WW_OK);
 	assert_null(holder_report_holds(&holder_report, &object, &count));
 	assert_int_equal(count, 0);
@@ -188,13 +183,4 @@ static void an_empty_holder_report_is_one(void **state)
 	holder_report_fini(&holder_report);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_object_has_a_reason, make, end),
-		cmocka_unit_test_setup_teardown(holders_have_what_they_hold, make, end),
-		cmocka_unit_test(an_empty_holder_report_is_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("holder_report")

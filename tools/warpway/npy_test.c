@@ -3,14 +3,10 @@
  * npy_test.c - headers of .npy files: those of NumPy are read, anything else is refused with a
  * reason
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/unit_test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "warpway/array_gather.h"
 #include "warpway/npy.h"
@@ -67,9 +63,8 @@ static void check_type(const char *descr, uint32_t code, uint32_t bits)
 	assert_int_equal(array.offset, 0);
 }
 
-static void types_of_numbers_are_known(void **state)
+UNIT_TEST(types_of_numbers_are_known)
 {
-	(void)state;
 	check_type("|b1", WW_DTYPE_BOOL, 8);
 	check_type("|i1", WW_DTYPE_INT, 8);
 	check_type("<i2", WW_DTYPE_INT, 16);
@@ -90,7 +85,7 @@ static void types_of_numbers_are_known(void **state)
 }
 
 /* The first bytes of numpy.save(file, numpy.arange(6, dtype='float32').reshape(2, 3)). */
-static void a_header_of_numpy_is_read(void **state)
+UNIT_TEST(a_header_of_numpy_is_read)
 {
 	static const char
 		header[128] = "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
@@ -99,7 +94,6 @@ static void a_header_of_numpy_is_read(void **state)
 	struct ww_array array;
 	size_t bytes;
 
-	(void)state;
 	assert_true(npy_header_bytes(header, sizeof(header), &bytes, reason));
 	assert_int_equal(bytes, sizeof(header));
 	if (!npy_read(header, bytes, &array, reason))
@@ -108,7 +102,7 @@ static void a_header_of_numpy_is_read(void **state)
 	assert_int_equal(array.shape[1], 3);
 }
 
-static void forms_that_python_allows(void **state)
+UNIT_TEST(forms_that_python_allows)
 {
 	static const char *const texts[] = {
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (7,), }\n",
@@ -118,7 +112,6 @@ static void forms_that_python_allows(void **state)
 		"  {'descr':'<f4','fortran_order':False,'shape':( 7 , )}\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		for (int version = 1; version <= 3; version++) {
 			struct ww_array array;
@@ -132,11 +125,10 @@ static void forms_that_python_allows(void **state)
 	}
 }
 
-static void shapes_of_all_sizes(void **state)
+UNIT_TEST(shapes_of_all_sizes)
 {
 	struct ww_array array;
 
-	(void)state;
 	assert_true(
 		read_text(1, "{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n", &array));
 	assert_int_equal(array.ndim, 0);
@@ -150,11 +142,10 @@ static void shapes_of_all_sizes(void **state)
 	assert_int_equal(array.ndim, WW_ARRAY_DIMS);
 }
 
-static void fortran_order_becomes_strides(void **state)
+UNIT_TEST(fortran_order_becomes_strides)
 {
 	struct ww_array array;
 
-	(void)state;
 	assert_true(read_text(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3, 4), }\n",
 		&array));
 	assert_int_equal(array.strides[0], 8);
@@ -174,7 +165,7 @@ static void check_refused(int version, const char *text, const char *told)
 		fail_msg("%s: told '%s', not '%s'", text, reason, told);
 }
 
-static void what_is_no_array_of_numbers_is_refused(void **state)
+UNIT_TEST(what_is_no_array_of_numbers_is_refused)
 {
 	static const struct {
 		const char *descr;
@@ -205,7 +196,6 @@ static void what_is_no_array_of_numbers_is_refused(void **state)
 		{"None", "where a type"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[200];
 
@@ -215,12 +205,11 @@ static void what_is_no_array_of_numbers_is_refused(void **state)
 	}
 }
 
-static void what_is_no_header_is_refused(void **state)
+UNIT_TEST(what_is_no_header_is_refused)
 {
 #define TYPE  "'descr': '<f4', "
 #define ORDER "'fortran_order': False, "
 #define SHAPE "'shape': (3,), "
-	(void)state;
 	check_refused(1, "   \n", "'{'");
 	check_refused(1, "{" TYPE ORDER "}\n", "does not say all");
 	check_refused(1, "{" TYPE SHAPE "}\n", "does not say all");
@@ -247,11 +236,10 @@ static void what_is_no_header_is_refused(void **state)
 	check_refused(1, "{\x01\x1b" TYPE "}\n", "?'descr'");
 }
 
-static void prefixes_are_checked(void **state)
+UNIT_TEST(prefixes_are_checked)
 {
 	size_t bytes;
 
-	(void)state;
 	assert_false(npy_header_bytes("", 0, &bytes, reason));
 	assert_false(npy_header_bytes("\x93NUMPX\x01\x00\x10\x00{ ", 12, &bytes, reason));
 	assert_non_null(strstr(reason, "does not begin"));
@@ -268,7 +256,7 @@ static void prefixes_are_checked(void **state)
 	assert_false(npy_header_bytes("\x93NUMPY\x01\x00\xf7\xff{ ", 12, &bytes, reason));
 }
 
-static void written_headers_are_read_back(void **state)
+UNIT_TEST(written_headers_are_read_back)
 {
 	static const struct {
 		uint8_t code;
@@ -277,7 +265,6 @@ static void written_headers_are_read_back(void **state)
 		{WW_DTYPE_FLOAT, 16}, {WW_DTYPE_COMPLEX, 128}, {WW_DTYPE_OPAQUE, 24}};
 	const int64_t shape[WW_ARRAY_DIMS] = {5, 1, 0, 7, INT32_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		for (uint32_t ndim = 0; ndim <= 5; ndim++) {
 			char header[NPY_WRITE_BYTES];
@@ -303,7 +290,7 @@ static void written_headers_are_read_back(void **state)
 	}
 }
 
-static void the_longest_header_fits(void **state)
+UNIT_TEST(the_longest_header_fits)
 {
 	char header[NPY_WRITE_BYTES];
 	struct ww_array array = {.struct_size = sizeof(array),
@@ -312,26 +299,24 @@ static void the_longest_header_fits(void **state)
 		.dtype.lanes = UINT16_MAX,
 		.ndim = WW_ARRAY_DIMS};
 
-	(void)state;
 	for (int i = 0; i < WW_ARRAY_DIMS; i++)
 		array.shape[i] = INT64_MAX;
 	assert_in_range(npy_write(&array, header, reason), 400, sizeof(header));
 }
 
-static void fortran_arrays_are_written_so(void **state)
+UNIT_TEST(fortran_arrays_are_written_so)
 {
 	static const char wanted[] = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
 	char header[NPY_WRITE_BYTES];
 	struct ww_array array;
 
-	(void)state;
 	assert_true(read_text(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n",
 		&array));
 	assert_int_equal(npy_write(&array, header, reason), 128);
 	assert_memory_equal(header + 10, wanted, sizeof(wanted) - 1);
 }
 
-static void lanes_become_a_dimension(void **state)
+UNIT_TEST(lanes_become_a_dimension)
 {
 	static const char wanted[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }";
 	char header[NPY_WRITE_BYTES];
@@ -340,7 +325,6 @@ static void lanes_become_a_dimension(void **state)
 		.dtype.bits = 32,
 		.dtype.lanes = 4};
 
-	(void)state;
 	assert_int_not_equal(npy_write(&array, header, reason), 0);
 	assert_memory_equal(header + 10, wanted, sizeof(wanted) - 1);
 }
@@ -367,9 +351,8 @@ static void check_written_as(uint8_t code, uint8_t bits, uint16_t lanes, const c
 	assert_int_equal(back.dtype.code, WW_DTYPE_OPAQUE);
 }
 
-static void types_that_numpy_lacks_are_written_as_bytes(void **state)
+UNIT_TEST(types_that_numpy_lacks_are_written_as_bytes)
 {
-	(void)state;
 	check_written_as(WW_DTYPE_BFLOAT, 16, 1, "'|V2', 'fortran_order': False, 'shape': (3,)");
 	check_written_as(WW_DTYPE_BFLOAT, 16, 4, "'|V2', 'fortran_order': False, 'shape': (3, 4)");
 	check_written_as(WW_DTYPE_FLOAT8_E5M2, 8, 1, "'|V1', ");
@@ -399,7 +382,7 @@ static void check_gathered(const struct ww_array *array, const void *base, size_
 	assert_memory_equal(got, wanted, bytes);
 }
 
-static void elements_are_gathered_in_c_order(void **state)
+UNIT_TEST(elements_are_gathered_in_c_order)
 {
 	static const uint16_t base[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 	static const uint16_t turned[] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
@@ -413,7 +396,6 @@ static void elements_are_gathered_in_c_order(void **state)
 		.shape = {3, 4},
 		.strides = {2, 6}};
 
-	(void)state;
 	for (size_t room = 1; room <= 26; room += 3) { /* also in halves of an element */
 		array = (struct ww_array){.struct_size = sizeof(array),
 			.dtype.code = WW_DTYPE_UINT,
@@ -446,24 +428,4 @@ static void elements_are_gathered_in_c_order(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(types_of_numbers_are_known),
-		cmocka_unit_test(a_header_of_numpy_is_read),
-		cmocka_unit_test(forms_that_python_allows),
-		cmocka_unit_test(shapes_of_all_sizes),
-		cmocka_unit_test(fortran_order_becomes_strides),
-		cmocka_unit_test(what_is_no_array_of_numbers_is_refused),
-		cmocka_unit_test(what_is_no_header_is_refused),
-		cmocka_unit_test(prefixes_are_checked),
-		cmocka_unit_test(written_headers_are_read_back),
-		cmocka_unit_test(the_longest_header_fits),
-		cmocka_unit_test(fortran_arrays_are_written_so),
-		cmocka_unit_test(lanes_become_a_dimension),
-		cmocka_unit_test(types_that_numpy_lacks_are_written_as_bytes),
-		cmocka_unit_test(elements_are_gathered_in_c_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("npy")

@@ -118,6 +118,8 @@ static int counts_stop(void **state)
 	return page_stop(state);
 }
 
+#define COUNTS_TEST(name) UNIT_TEST_WITH(name, counts_start, counts_stop)
+
 static struct ww_wire_put describe_outer(void)
 {
 	struct ww_wire_put message = describe(OUTER, "", WW_WIRE_LIFE_HELD);
@@ -210,7 +212,7 @@ static struct holder *begin(struct fixture *fixture, uint32_t keep_ms)
 	return begin_of(fixture, -1, keep_ms);
 }
 
-static void nothing_in_flight(void **state)
+COUNTS_TEST(nothing_in_flight)
 {
 	struct fixture *fixture = *state;
 	struct holder *creator = begin(fixture, LONG);
@@ -223,7 +225,7 @@ static void nothing_in_flight(void **state)
 	must_be_empty(fixture);
 }
 
-static void kept_for_its_time(void **state)
+COUNTS_TEST(kept_for_its_time)
 {
 	struct fixture *fixture = *state;
 	struct holder *creator = begin(fixture, 1);
@@ -241,7 +243,7 @@ static void kept_for_its_time(void **state)
 }
 
 /* Its creator lives on, and has released the outer object before the others. */
-static void kept_when_released(void **state)
+COUNTS_TEST(kept_when_released)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -262,7 +264,7 @@ static void kept_when_released(void **state)
 }
 
 /* Who holds a chunk when the time is over keeps it. */
-static void held_for_longer(void **state)
+COUNTS_TEST(held_for_longer)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -279,7 +281,7 @@ static void held_for_longer(void **state)
 }
 
 /* Imports of another generation are others; those of one that has ended count on. */
-static void imports_count(void **state)
+COUNTS_TEST(imports_count)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -308,7 +310,7 @@ static void imports_count(void **state)
 }
 
 /* Two objects show one file. */
-static void a_file_counts_once(void **state)
+COUNTS_TEST(a_file_counts_once)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -353,7 +355,7 @@ static void keep_over_restart(struct fixture *fixture, struct holder *creator)
 	must_be_empty(fixture);
 }
 
-static void kept_over_a_restart(void **state)
+COUNTS_TEST(kept_over_a_restart)
 {
 	struct fixture *fixture = *state;
 	struct process process;
@@ -366,7 +368,7 @@ static void kept_over_a_restart(void **state)
 }
 
 /* The process may still run: its last will is there yet. */
-static void kept_over_a_restart_in_exit_wait(void **state)
+COUNTS_TEST(kept_over_a_restart_in_exit_wait)
 {
 	struct fixture *fixture = *state;
 
@@ -379,7 +381,7 @@ static void write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 }
 
 /* Whatever a creator writes: its object is kept, for no longer than an escrow may be. */
-static void hostile_counts(void **state)
+COUNTS_TEST(hostile_counts)
 {
 	static const struct {
 		uint32_t at;
@@ -423,7 +425,7 @@ static void hostile_counts(void **state)
 }
 
 /* And whatever those who import write: what they did not import themselves is not counted away. */
-static void hostile_imports(void **state)
+COUNTS_TEST(hostile_imports)
 {
 	static const uint64_t forged[] = {UINT64_MAX, 0, UINT64_C(0xfffff), UINT64_MAX << 20};
 	struct fixture *fixture = *state;
@@ -450,7 +452,7 @@ static void hostile_imports(void **state)
 }
 
 /* More than is read in one turn: what is not known is in flight. */
-static void too_much_for_one_turn(void **state)
+COUNTS_TEST(too_much_for_one_turn)
 {
 	struct fixture *fixture = *state;
 	struct unreceived unreceived;
@@ -472,12 +474,11 @@ static void too_much_for_one_turn(void **state)
 	must_be_empty(fixture);
 }
 
-static void puts_that_are_refused(void **state)
+COUNTS_TEST(puts_that_are_refused)
 {
 	struct ww_wire_put message = describe_outer();
 	int fds[4] = {ours.reader, ours.writer, files.outer, files.outer};
 
-	(void)state;
 	message.life = WW_WIRE_LIFE_KEPT;
 	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_ERR_INVALID);
 	message = describe_outer();
@@ -495,24 +496,4 @@ static void puts_that_are_refused(void **state)
 	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_OK);
 }
 
-#define COUNTS_CASE(name) cmocka_unit_test_setup_teardown(name, counts_start, counts_stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		COUNTS_CASE(nothing_in_flight),
-		COUNTS_CASE(kept_for_its_time),
-		COUNTS_CASE(kept_when_released),
-		COUNTS_CASE(held_for_longer),
-		COUNTS_CASE(imports_count),
-		COUNTS_CASE(a_file_counts_once),
-		COUNTS_CASE(kept_over_a_restart),
-		COUNTS_CASE(kept_over_a_restart_in_exit_wait),
-		COUNTS_CASE(hostile_counts),
-		COUNTS_CASE(hostile_imports),
-		COUNTS_CASE(too_much_for_one_turn),
-		COUNTS_CASE(puts_that_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN("delivery_counts")

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "daemon/registry/expiry.h"
 
-static void alive_then_over(void **state)
+PAGE_TEST(alive_then_over)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -53,7 +53,7 @@ static void alive_then_over(void **state)
 }
 
 /* No last will is left in the exit wait. */
-static void over_at_once(void **state)
+PAGE_TEST(over_at_once)
 {
 	struct fixture *fixture = *state;
 	struct process process;
@@ -70,7 +70,7 @@ static void over_at_once(void **state)
 	must_be_empty(fixture);
 }
 
-static void without_pidfd(void **state)
+PAGE_TEST(without_pidfd)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -91,7 +91,7 @@ static void without_pidfd(void **state)
 }
 
 /* What others had of a process that lives: until that ends, whether anybody holds it or not. */
-static void given_up_but_alive(void **state)
+PAGE_TEST(given_up_but_alive)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -164,7 +164,7 @@ static struct object *put_member(struct fixture *fixture, struct holder *creator
  * A member of another page's object: processes that look for it late find it, until its process has
  * ended.
  */
-static void member_given_up(void **state)
+PAGE_TEST(member_given_up)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -212,7 +212,7 @@ static void must_last_a_minute(const struct object *object, uint64_t began_ns)
  * A member that has ended before the owner of the outer object had it: it remains for a time, or
  * until the outer one ends, or until the owner has had it.
  */
-static void ended_member_remains(void **state)
+PAGE_TEST(ended_member_remains)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -348,7 +348,7 @@ static void must_say_ended(struct fixture *fixture, struct process *process)
  * Inside of an object that has no page, and is there for its holders: it stays however its creator
  * goes, but no longer.
  */
-static void seat_stays(void **state)
+PAGE_TEST(seat_stays)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -421,7 +421,7 @@ static struct object *leave_without_pidfd(struct fixture *fixture, struct holder
 	return object;
 }
 
-static void member_without_pidfd(void **state)
+PAGE_TEST(member_without_pidfd)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -437,7 +437,7 @@ static void member_without_pidfd(void **state)
 }
 
 /* The broker was killed while it ended the outer object: what is inside does not outlive that. */
-static void member_of_what_was_ending(void **state)
+PAGE_TEST(member_of_what_was_ending)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -454,7 +454,7 @@ static void member_of_what_was_ending(void **state)
 }
 
 /* The broker was killed between the steps by which it came to remain; the item knows of nothing. */
-static void killed_while_remaining(void **state)
+PAGE_TEST(killed_while_remaining)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -493,7 +493,7 @@ static void killed_while_remaining(void **state)
  * A page that only its creator had is freed after a time; and it does not say `ended`, which is not
  * known.
  */
-static void given_up_and_never_shared(void **state)
+PAGE_TEST(given_up_and_never_shared)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -513,7 +513,7 @@ static void given_up_and_never_shared(void **state)
 }
 
 /* What comes while the old are looked at seldom has not to wait for them. */
-static void young_beside_old(void **state)
+PAGE_TEST(young_beside_old)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -547,7 +547,7 @@ static void young_beside_old(void **state)
 }
 
 /* Its last word is said as soon as that can be. */
-static void retired_at_last(void **state)
+PAGE_TEST(retired_at_last)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -585,7 +585,7 @@ static void retired_at_last(void **state)
 }
 
 /* Whoever puts something inside is told when that could not be said. */
-static void borrowed_pages(void **state)
+PAGE_TEST(borrowed_pages)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -618,24 +618,4 @@ static void borrowed_pages(void **state)
 	must_be_empty(fixture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAGE_CASE(alive_then_over),
-		PAGE_CASE(over_at_once),
-		PAGE_CASE(without_pidfd),
-		PAGE_CASE(given_up_but_alive),
-		PAGE_CASE(member_given_up),
-		PAGE_CASE(ended_member_remains),
-		PAGE_CASE(seat_stays),
-		PAGE_CASE(member_without_pidfd),
-		PAGE_CASE(member_of_what_was_ending),
-		PAGE_CASE(killed_while_remaining),
-		PAGE_CASE(given_up_and_never_shared),
-		PAGE_CASE(young_beside_old),
-		PAGE_CASE(retired_at_last),
-		PAGE_CASE(borrowed_pages),
-	};
-
-	return cmocka_run_group_tests_name("exit_wait", tests, NULL, NULL);
-}
+UNIT_MAIN("exit_wait")

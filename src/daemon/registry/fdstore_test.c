@@ -101,7 +101,7 @@ static void fdstore_must_keep(struct fixture *fixture, size_t count, uint32_t *o
 	assert_int_equal(fdstore_keep(&fixture->fdstore, fds, count, out_numbers), WW_OK);
 }
 
-static void kept_here_and_there(void **state)
+UNIT_TEST_WITH(kept_here_and_there, fixture_start, fixture_stop)
 {
 	struct fixture *fixture = *state;
 	uint32_t numbers[8];
@@ -120,7 +120,7 @@ static void kept_here_and_there(void **state)
 	assert_true(is_open((uint32_t)fixture->file));
 }
 
-static void dropped_here_and_there(void **state)
+UNIT_TEST_WITH(dropped_here_and_there, fixture_start, fixture_stop)
 {
 	struct fixture *fixture = *state;
 	uint32_t numbers[16];
@@ -144,7 +144,7 @@ static void dropped_here_and_there(void **state)
 	assert_int_equal(numbers[2], FIRST + 16);
 }
 
-static void no_number_left(void **state)
+UNIT_TEST_WITH(no_number_left, fixture_start, fixture_stop)
 {
 	struct fixture *fixture = *state;
 	uint32_t numbers[LIMIT - FIRST];
@@ -163,7 +163,7 @@ static void no_number_left(void **state)
 	assert_int_equal(one, FIRST + 9);
 }
 
-static void nothing_is_kept_of_what_fails(void **state)
+UNIT_TEST_WITH(nothing_is_kept_of_what_fails, fixture_start, fixture_stop)
 {
 	struct fixture *fixture = *state;
 	int fds[3] = {fixture->file, fixture->file, -1};
@@ -180,7 +180,7 @@ static void nothing_is_kept_of_what_fails(void **state)
 	assert_int_equal(fixture->fdstore.used, 0);
 }
 
-static void a_lost_supervisor_stops_no_drop(void **state)
+UNIT_TEST_WITH(a_lost_supervisor_stops_no_drop, fixture_start, fixture_stop)
 {
 	struct fixture *fixture = *state;
 	uint32_t numbers[2];
@@ -200,7 +200,7 @@ static void broker_leave(struct fixture *fixture, const uint32_t *numbers, size_
 		assert_int_equal(dup2(fixture->file, (int)numbers[i]), numbers[i]);
 }
 
-static void adopted_after_a_restart(void **state)
+UNIT_TEST_WITH(adopted_after_a_restart, fixture_start, fixture_stop)
 {
 	const uint32_t left[] = {FIRST, FIRST + 1, FIRST + 4, FIRST + 6, FIRST + 9, FIRST + 40};
 	const uint32_t free_ones[] = {1, 2, 3, 5, 6, 7, 8, 10};
@@ -225,7 +225,7 @@ static void adopted_after_a_restart(void **state)
 		assert_int_equal(numbers[i], FIRST + free_ones[i]);
 }
 
-static void clean_gaps_need_no_message(void **state)
+UNIT_TEST_WITH(clean_gaps_need_no_message, fixture_start, fixture_stop)
 {
 	const uint32_t left[] = {FIRST, FIRST + 3, FIRST + 40};
 	struct fixture *fixture = *state;
@@ -240,7 +240,7 @@ static void clean_gaps_need_no_message(void **state)
 	hear_nothing(fixture);
 }
 
-static void what_cannot_be_adopted(void **state)
+UNIT_TEST_WITH(what_cannot_be_adopted, fixture_start, fixture_stop)
 {
 	const uint32_t left[] = {FIRST};
 	struct fixture *fixture = *state;
@@ -272,7 +272,7 @@ static void *read_late(void *argument)
 	return (void *)count;
 }
 
-static void keeping_waits_for_a_slow_supervisor(void **state)
+UNIT_TEST_WITH(keeping_waits_for_a_slow_supervisor, fixture_start, fixture_stop)
 {
 	const struct supervisor_message end = {.what = SUPERVISOR_READY};
 	struct fixture *fixture = *state;
@@ -297,26 +297,4 @@ static void keeping_waits_for_a_slow_supervisor(void **state)
 	assert_int_equal((uintptr_t)count, MANY);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(kept_here_and_there, fixture_start, fixture_stop),
-		cmocka_unit_test_setup_teardown(dropped_here_and_there, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(no_number_left, fixture_start, fixture_stop),
-		cmocka_unit_test_setup_teardown(nothing_is_kept_of_what_fails, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(a_lost_supervisor_stops_no_drop, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(adopted_after_a_restart, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(clean_gaps_need_no_message, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(what_cannot_be_adopted, fixture_start,
-			fixture_stop),
-		cmocka_unit_test_setup_teardown(keeping_waits_for_a_slow_supervisor, fixture_start,
-			fixture_stop),
-	};
-
-	return cmocka_run_group_tests_name("fdstore", tests, NULL, NULL);
-}
+UNIT_MAIN("fdstore")

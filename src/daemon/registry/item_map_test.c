@@ -39,11 +39,10 @@ static int count_of(const struct item_map *map, uint32_t index)
 }
 
 /* Ten items share each hash, and the map grows six times on the way. */
-static void everything_is_found_until_removed(void **state)
+UNIT_TEST(everything_is_found_until_removed)
 {
 	struct item_map map;
 
-	(void)state;
 	open_map(&map);
 	assert_null(item_map_first(&map, 1));
 	for (uint32_t i = 0; i < COUNT; i++)
@@ -64,11 +63,4 @@ static void everything_is_found_until_removed(void **state)
 	assert_null(map.buckets);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_found_until_removed),
-	};
-
-	return cmocka_run_group_tests_name("item_map", tests, NULL, NULL);
-}
+UNIT_MAIN("item_map")

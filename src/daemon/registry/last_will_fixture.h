@@ -70,6 +70,6 @@ void unmap_page(struct fixture *fixture, struct object *object);
 void take_page_away(struct fixture *fixture, const struct object *object);
 void bring_page_back(struct fixture *fixture, const struct object *object);
 
-#define PAGE_CASE(name) cmocka_unit_test_setup_teardown(name, page_start, page_stop)
+#define PAGE_TEST(name) UNIT_TEST_WITH(name, page_start, page_stop)
 
 #endif

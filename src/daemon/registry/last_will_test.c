@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void creator_releases(void **state)
+PAGE_TEST(creator_releases)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -37,7 +37,7 @@ static void creator_releases(void **state)
 }
 
 /* The former broker was killed after the first of the steps, and had not even poisoned. */
-static void killed_at_the_first_step(void **state)
+PAGE_TEST(killed_at_the_first_step)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -68,7 +68,7 @@ static void killed_at_the_first_step(void **state)
 }
 
 /* In each of the steps by which a removed object's record comes to name the page alone. */
-static void killed_while_removing(void **state)
+PAGE_TEST(killed_while_removing)
 {
 	static const uint8_t accesses[][3] = {{1, 4, 2}, {4, 4, 2}, {4, 0, 2}, {4, 0, 1}};
 	struct fixture *fixture = *state;
@@ -100,7 +100,7 @@ static void killed_while_removing(void **state)
 /*
  * A record that says of two descriptors that they are the page: the second is closed as any other.
  */
-static void two_pages(void **state)
+PAGE_TEST(two_pages)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -125,7 +125,7 @@ static void two_pages(void **state)
 }
 
 /* Its creator's record is lost: its end could not be noticed, so it counts as ended. */
-static void creator_is_lost(void **state)
+PAGE_TEST(creator_is_lost)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -154,7 +154,7 @@ static void creator_is_lost(void **state)
 #define MOST 128 /* in a turn of the loop: then others have theirs */
 
 /* More than one turn looks at. */
-static void many_last_wills(void **state)
+PAGE_TEST(many_last_wills)
 {
 	static struct ww_layout_signal_page *pages[MANY];
 	struct fixture *fixture = *state;
@@ -276,7 +276,7 @@ static void end_all(struct fixture *fixture)
 	must_be_empty(fixture);
 }
 
-static void damaged_records(void **state)
+PAGE_TEST(damaged_records)
 {
 	static const uint64_t values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0x401, 0x104, 0x404,
 		FIRST, FIRST + 3, FIRST + 5, LIMIT, UINT32_MAX, UINT64_MAX};
@@ -300,17 +300,4 @@ static void damaged_records(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAGE_CASE(creator_releases),
-		PAGE_CASE(killed_at_the_first_step),
-		PAGE_CASE(killed_while_removing),
-		PAGE_CASE(two_pages),
-		PAGE_CASE(creator_is_lost),
-		PAGE_CASE(many_last_wills),
-		PAGE_CASE(damaged_records),
-	};
-
-	return cmocka_run_group_tests_name("last will", tests, NULL, NULL);
-}
+UNIT_MAIN("last will")

@@ -74,13 +74,12 @@ static int64_t pages_of(int fd)
 	return file.st_blocks / 8;
 }
 
-static void a_new_table_is_empty(void **state)
+UNIT_TEST(a_new_table_is_empty)
 {
 	struct table table;
 	struct stat file;
 	int fd = table_file_create();
 
-	(void)state;
 	open_table(&table, fd);
 	assert_int_equal(table.used, 0);
 	assert_int_equal(table.capacity, 0);
@@ -92,13 +91,12 @@ static void a_new_table_is_empty(void **state)
 	close(fd);
 }
 
-static void a_record_comes_and_goes(void **state)
+UNIT_TEST(a_record_comes_and_goes)
 {
 	struct table table;
 	uint32_t index;
 	int fd = table_file_create();
 
-	(void)state;
 	open_table(&table, fd);
 	assert_int_equal(table_take(&table, &index), WW_OK);
 	assert_int_equal(index, 0);
@@ -113,13 +111,12 @@ static void a_record_comes_and_goes(void **state)
 	close(fd);
 }
 
-static void the_next_process_finds_what_was_committed(void **state)
+UNIT_TEST(the_next_process_finds_what_was_committed)
 {
 	struct table table;
 	int fd = table_file_create();
 	uint32_t index;
 
-	(void)state;
 	open_table(&table, fd);
 	for (uint32_t i = 0; i < 8; i++)
 		record_add(&table, 100 + i);
@@ -152,14 +149,13 @@ static void the_next_process_finds_what_was_committed(void **state)
 	close(fd);
 }
 
-static void records_stay_where_they_are(void **state)
+UNIT_TEST(records_stay_where_they_are)
 {
 	struct table table;
 	struct record *first;
 	int fd = table_file_create();
 	uint32_t index;
 
-	(void)state;
 	open_table(&table, fd);
 	first = table_record(&table, record_add(&table, 1));
 	for (uint32_t i = 1; i < LIMIT; i++)
@@ -178,12 +174,11 @@ static void records_stay_where_they_are(void **state)
 	close(fd);
 }
 
-static void pages_come_before_records(void **state)
+UNIT_TEST(pages_come_before_records)
 {
 	struct table table;
 	int fd = table_file_create();
 
-	(void)state;
 	open_table(&table, fd);
 	for (uint32_t i = 0; i < LIMIT; i++) {
 		record_add_uncommitted(&table, i);
@@ -193,12 +188,11 @@ static void pages_come_before_records(void **state)
 	close(fd);
 }
 
-static void an_empty_table_gives_its_pages_back(void **state)
+UNIT_TEST(an_empty_table_gives_its_pages_back)
 {
 	struct table table;
 	int fd = table_file_create();
 
-	(void)state;
 	open_table(&table, fd);
 	for (uint32_t i = 0; i < LIMIT; i++)
 		record_add(&table, i);
@@ -213,14 +207,13 @@ static void an_empty_table_gives_its_pages_back(void **state)
 	close(fd);
 }
 
-static void growth_that_is_refused_changes_nothing(void **state)
+UNIT_TEST(growth_that_is_refused_changes_nothing)
 {
 	struct ww_layout_table_header header = {.version = VERSION, .record_bytes = RECORD_BYTES};
 	struct table table;
 	uint32_t index;
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	(void)state;
 	memcpy(header.magic, "WWTABLE1", 8);
 	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
@@ -252,7 +245,7 @@ static void refuse_with(size_t at, const void *bytes, size_t count, ww_status ex
 	close(fd);
 }
 
-static void what_is_not_a_table(void **state)
+UNIT_TEST(what_is_not_a_table)
 {
 	const uint32_t version = VERSION + 1;
 	const uint32_t record_bytes = RECORD_BYTES + 8;
@@ -262,7 +255,6 @@ static void what_is_not_a_table(void **state)
 	int fd = table_file_create();
 	int ends[2];
 
-	(void)state;
 	refuse_with(0, "WWTABLE2", 8, WW_ERR_PROTOCOL);
 	refuse_with(8, &version, sizeof(version), WW_ERR_VERSION);
 	refuse_with(12, &record_bytes, sizeof(record_bytes), WW_ERR_VERSION);
@@ -279,18 +271,4 @@ static void what_is_not_a_table(void **state)
 	table_must_be_refused(-1, WW_ERR_DESCRIPTOR);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_table_is_empty),
-		cmocka_unit_test(a_record_comes_and_goes),
-		cmocka_unit_test(the_next_process_finds_what_was_committed),
-		cmocka_unit_test(records_stay_where_they_are),
-		cmocka_unit_test(pages_come_before_records),
-		cmocka_unit_test(an_empty_table_gives_its_pages_back),
-		cmocka_unit_test(growth_that_is_refused_changes_nothing),
-		cmocka_unit_test(what_is_not_a_table),
-	};
-
-	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
-}
+UNIT_MAIN("table")

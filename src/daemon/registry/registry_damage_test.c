@@ -191,7 +191,7 @@ static void finish_damage(struct fixture *fixture)
 	end_all(fixture);
 }
 
-static void damaged_objects(void **state)
+REGISTRY_TEST(damaged_objects)
 {
 	struct fixture *fixture = *state;
 
@@ -201,7 +201,7 @@ static void damaged_objects(void **state)
 	finish_damage(fixture);
 }
 
-static void damaged_holders(void **state)
+REGISTRY_TEST(damaged_holders)
 {
 	struct fixture *fixture = *state;
 
@@ -211,7 +211,7 @@ static void damaged_holders(void **state)
 	finish_damage(fixture);
 }
 
-static void damaged_holds(void **state)
+REGISTRY_TEST(damaged_holds)
 {
 	struct fixture *fixture = *state;
 
@@ -222,7 +222,7 @@ static void damaged_holds(void **state)
 }
 
 /* Texts without an end, with what no name has, and the name of another. */
-static void damaged_texts(void **state)
+REGISTRY_TEST(damaged_texts)
 {
 	static const struct field name = FIELD(object, name);
 	static const struct field program = FIELD(holder, program);
@@ -247,7 +247,7 @@ static void damaged_texts(void **state)
 }
 
 /* Whole tables of noise, and headers of other tables. */
-static void damaged_beyond_repair(void **state)
+REGISTRY_TEST(damaged_beyond_repair)
 {
 	struct fixture *fixture = *state;
 
@@ -280,15 +280,4 @@ static void damaged_beyond_repair(void **state)
 	finish_damage(fixture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(damaged_objects),
-		CASE(damaged_holders),
-		CASE(damaged_holds),
-		CASE(damaged_texts),
-		CASE(damaged_beyond_repair),
-	};
-
-	return cmocka_run_group_tests_name("registry_damage", tests, NULL, NULL);
-}
+UNIT_MAIN("registry_damage")

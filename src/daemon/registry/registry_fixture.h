@@ -66,6 +66,6 @@ void must_have(struct fixture *fixture, uint32_t objects, uint32_t holders, uint
 	uint64_t fds);
 void must_be_empty(struct fixture *fixture);
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_start, fixture_stop)
+#define REGISTRY_TEST(name) UNIT_TEST_WITH(name, fixture_start, fixture_stop)
 
 #endif

@@ -480,7 +480,7 @@ static void random_round(struct fixture *fixture, struct model *model)
 	uv_run(&fixture->loop, UV_RUN_NOWAIT);
 }
 
-static void at_random(void **state)
+REGISTRY_TEST(at_random)
 {
 	struct fixture *fixture = *state;
 	static struct model model;
@@ -508,11 +508,4 @@ static void at_random(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(at_random),
-	};
-
-	return cmocka_run_group_tests_name("registry_random", tests, NULL, NULL);
-}
+UNIT_MAIN("registry_random")

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-static void an_object_comes_and_goes(void **state)
+REGISTRY_TEST(an_object_comes_and_goes)
 {
 	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
@@ -33,7 +33,7 @@ static void an_object_comes_and_goes(void **state)
 	must_be_empty(fixture);
 }
 
-static void a_holder_takes_with_it_what_lives_by_it(void **state)
+REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -69,7 +69,7 @@ static void a_holder_takes_with_it_what_lives_by_it(void **state)
  * Of what has no descriptors the broker keeps nothing but what its creator says; so that may take
  * it back.
  */
-static void a_creator_releases_what_it_put(void **state)
+REGISTRY_TEST(a_creator_releases_what_it_put)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -99,7 +99,7 @@ static void a_creator_releases_what_it_put(void **state)
 	must_be_empty(fixture);
 }
 
-static void escrows_end_by_time_and_by_use(void **state)
+REGISTRY_TEST(escrows_end_by_time_and_by_use)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -128,7 +128,7 @@ static void escrows_end_by_time_and_by_use(void **state)
 }
 
 /* The secrets are others, also after a restart; what nobody but escrows held is gone. */
-static void revoked(void **state)
+REGISTRY_TEST(revoked)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -157,7 +157,7 @@ static void revoked(void **state)
 }
 
 /* In its own time, and the time it has left is the same after a restart. */
-static void time_to_live(void **state)
+REGISTRY_TEST(time_to_live)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -191,7 +191,7 @@ static void time_to_live(void **state)
 	must_be_empty(fixture);
 }
 
-static void a_put_that_fails_leaves_nothing(void **state)
+REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 {
 	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
@@ -216,7 +216,7 @@ static void a_put_that_fails_leaves_nothing(void **state)
 	must_be_empty(fixture);
 }
 
-static void a_lost_supervisor_is_noticed(void **state)
+REGISTRY_TEST(a_lost_supervisor_is_noticed)
 {
 	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
@@ -231,7 +231,7 @@ static void a_lost_supervisor_is_noticed(void **state)
 	must_be_empty(fixture);
 }
 
-static void a_name_comes_later(void **state)
+REGISTRY_TEST(a_name_comes_later)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -255,7 +255,7 @@ static void a_name_comes_later(void **state)
 /*
  * Writers whose hold is gone already, creators that are gone: what a kill leaves between two steps.
  */
-static void unfinished_ends_are_finished(void **state)
+REGISTRY_TEST(unfinished_ends_are_finished)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -286,7 +286,7 @@ static void unfinished_ends_are_finished(void **state)
 }
 
 /* A removed object that is held keeps its id; another one may come with the same. */
-static void one_id_twice(void **state)
+REGISTRY_TEST(one_id_twice)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -340,7 +340,7 @@ static void must_have_replaced(struct fixture *fixture, const char *name, uint32
 }
 
 /* A former broker was killed when the new object had its name, and the old one had it yet. */
-static void a_replacement_is_one_step(void **state)
+REGISTRY_TEST(a_replacement_is_one_step)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -368,7 +368,7 @@ static void a_replacement_is_one_step(void **state)
 }
 
 /* Which has the name when it is ready, and not before. */
-static void a_replacement_is_written(void **state)
+REGISTRY_TEST(a_replacement_is_written)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -433,7 +433,7 @@ static uint64_t find_ns(const struct registry *registry, const struct holder *ho
  * A process that holds much, and an object that is held often: what was first, and last, is found
  * as fast.
  */
-static void a_hold_is_found_among_many(void **state)
+REGISTRY_TEST(a_hold_is_found_among_many)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -467,7 +467,7 @@ static void a_hold_is_found_among_many(void **state)
  * A process from before a restart costs a connection until it comes back, and is forgotten when it
  * has nothing left.
  */
-static void who_does_not_come_back_is_counted(void **state)
+REGISTRY_TEST(who_does_not_come_back_is_counted)
 {
 	struct fixture *fixture = *state;
 	const struct registry *registry = &fixture->registry;
@@ -501,25 +501,4 @@ static void who_does_not_come_back_is_counted(void **state)
 	must_be_empty(fixture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(an_object_comes_and_goes),
-		CASE(a_holder_takes_with_it_what_lives_by_it),
-		CASE(a_creator_releases_what_it_put),
-		CASE(escrows_end_by_time_and_by_use),
-		CASE(revoked),
-		CASE(time_to_live),
-		CASE(a_put_that_fails_leaves_nothing),
-		CASE(a_lost_supervisor_is_noticed),
-		CASE(a_name_comes_later),
-		CASE(unfinished_ends_are_finished),
-		CASE(one_id_twice),
-		CASE(a_replacement_is_one_step),
-		CASE(a_replacement_is_written),
-		CASE(a_hold_is_found_among_many),
-		CASE(who_does_not_come_back_is_counted),
-	};
-
-	return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
-}
+UNIT_MAIN("registry")

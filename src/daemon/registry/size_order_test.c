@@ -86,11 +86,10 @@ static void check_order(const struct size_order *order)
 	assert_null(found);
 }
 
-static void items_come_largest_first(void **state)
+UNIT_TEST(items_come_largest_first)
 {
 	struct size_order order;
 
-	(void)state;
 	srandom(1);
 	open_order(&order);
 	assert_null(size_order_after(&order, UINT64_MAX, 0));
@@ -125,9 +124,8 @@ static uint32_t levels_under(uint32_t top)
 }
 
 /* However the sizes come, the tree does not become a list. */
-static void no_sizes_make_it_a_list(void **state)
+UNIT_TEST(no_sizes_make_it_a_list)
 {
-	(void)state;
 	for (int way = 0; way < 3; way++) {
 		struct size_order order;
 
@@ -140,11 +138,10 @@ static void no_sizes_make_it_a_list(void **state)
 }
 
 /* Records that were damaged may have one number: each is found once, and can be removed. */
-static void records_of_one_number_are_found_once(void **state)
+UNIT_TEST(records_of_one_number_are_found_once)
 {
 	struct size_order order;
 
-	(void)state;
 	open_order(&order);
 	for (uint32_t i = 0; i < 10; i++) {
 		items[i].key.number = 1;
@@ -160,13 +157,4 @@ static void records_of_one_number_are_found_once(void **state)
 	assert_null(size_order_after(&order, UINT64_MAX, 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items_come_largest_first),
-		cmocka_unit_test(no_sizes_make_it_a_list),
-		cmocka_unit_test(records_of_one_number_are_found_once),
-	};
-
-	return cmocka_run_group_tests_name("size_order", tests, NULL, NULL);
-}
+UNIT_MAIN("size_order")

@@ -32,14 +32,13 @@ static void wait_for(void *semaphore)
 		;
 }
 
-static void copies_wait_for_what_came_before(void **state)
+UNIT_TEST(copies_wait_for_what_came_before)
 {
 	char from[] = "new";
 	char to[] = "old";
 	ww_stream *stream;
 	sem_t gate;
 
-	(void)state;
 	sem_init(&gate, 0, 0);
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(ww_stream_call(stream, wait_for, &gate), WW_OK);
@@ -54,12 +53,11 @@ static void copies_wait_for_what_came_before(void **state)
 	sem_destroy(&gate);
 }
 
-static void fills(void **state)
+UNIT_TEST(fills)
 {
 	uint32_t words[4] = {1, 1, 1, 1};
 	ww_stream *stream;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(ww_stream_fill(stream, &words[1], 0xaabbccdd, 4, 2), WW_OK);
 	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
@@ -79,14 +77,13 @@ static void fills(void **state)
 	ww_stream_unref(stream);
 }
 
-static void pending_work_keeps_its_memory(void **state)
+UNIT_TEST(pending_work_keeps_its_memory)
 {
 	char to[] = "old";
 	struct ww_mapping *memory;
 	ww_stream *stream;
 	sem_t gate;
 
-	(void)state;
 	sem_init(&gate, 0, 0);
 	assert_int_equal(ww_mapping_create(device, WW_MEMORY_VMM, 2 << 20, &memory), WW_OK);
 	memcpy(memory->host_pointer, "new", 4);
@@ -103,13 +100,12 @@ static void pending_work_keeps_its_memory(void **state)
 	sem_destroy(&gate);
 }
 
-static void the_last_unref_runs_what_is_left(void **state)
+UNIT_TEST(the_last_unref_runs_what_is_left)
 {
 	char from[] = "new";
 	char to[] = "old";
 	ww_stream *stream;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(ww_stream_copy(stream, to, from, sizeof(to)), WW_OK);
 	ww_stream_unref(stream);
@@ -141,11 +137,10 @@ static void unref_inside(void *context)
 	ww_stream_unref(inside->stream);
 }
 
-static void a_stream_cannot_wait_for_itself(void **state)
+UNIT_TEST(a_stream_cannot_wait_for_itself)
 {
 	struct inside inside;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
 	assert_int_equal(ww_stream_call(inside.stream, synchronize_inside, &inside), WW_OK);
 	assert_int_equal(ww_stream_synchronize(inside.stream, WW_FOREVER, NULL), WW_OK);
@@ -154,12 +149,11 @@ static void a_stream_cannot_wait_for_itself(void **state)
 }
 
 /* Its own function lets go of it last; what came after still runs. */
-static void a_stream_may_end_by_its_own_hand(void **state)
+UNIT_TEST(a_stream_may_end_by_its_own_hand)
 {
 	struct inside inside;
 	sem_t gate;
 
-	(void)state;
 	sem_init(&inside.done, 0, 0);
 	sem_init(&gate, 0, 0);
 	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
@@ -218,13 +212,12 @@ static void store(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-static void streams_wait_for_values(void **state)
+UNIT_TEST(streams_wait_for_values)
 {
 	struct words *words;
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	store(&words->value, UINT64_MAX); /* one behind 0 */
 	assert_int_equal(wait_for_value(stream, mapping, 3), WW_OK);
@@ -240,13 +233,12 @@ static void streams_wait_for_values(void **state)
 	ww_mapping_unref(mapping);
 }
 
-static void streams_answer_each_other(void **state)
+UNIT_TEST(streams_answer_each_other)
 {
 	struct words *words;
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *streams[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(ww_stream_create(device, &streams[i]), WW_OK);
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -263,13 +255,12 @@ static void streams_answer_each_other(void **state)
 }
 
 /* The word says so while the stream is asleep already; a GPU then stores without a wake. */
-static void streams_look_where_a_gpu_stores(void **state)
+UNIT_TEST(streams_look_where_a_gpu_stores)
 {
 	struct words *words;
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
 	__atomic_store_n(&words->by_gpu, 1, __ATOMIC_RELEASE);
@@ -280,13 +271,12 @@ static void streams_look_where_a_gpu_stores(void **state)
 	ww_mapping_unref(mapping);
 }
 
-static void a_wait_keeps_its_memory(void **state)
+UNIT_TEST(a_wait_keeps_its_memory)
 {
 	struct words *words;
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
 	ww_mapping_unref(mapping);
@@ -298,31 +288,13 @@ static void a_wait_keeps_its_memory(void **state)
 	ww_stream_unref(stream);
 }
 
-static void no_foreign_streams(void **state)
+UNIT_TEST(no_foreign_streams)
 {
 	ww_stream *stream;
 
-	(void)state;
 	assert_fails(ww_stream_wrap(device, NULL, &stream), WW_ERR_UNSUPPORTED);
 	assert_null(stream);
 	assert_null(ww_stream_native(NULL));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_wait_for_what_came_before),
-		cmocka_unit_test(fills),
-		cmocka_unit_test(pending_work_keeps_its_memory),
-		cmocka_unit_test(the_last_unref_runs_what_is_left),
-		cmocka_unit_test(a_stream_cannot_wait_for_itself),
-		cmocka_unit_test(a_stream_may_end_by_its_own_hand),
-		cmocka_unit_test(streams_wait_for_values),
-		cmocka_unit_test(streams_answer_each_other),
-		cmocka_unit_test(streams_look_where_a_gpu_stores),
-		cmocka_unit_test(a_wait_keeps_its_memory),
-		cmocka_unit_test(no_foreign_streams),
-	};
-
-	return cmocka_run_group_tests_name("host_stream", tests, open_host, close_host);
-}
+UNIT_MAIN_WITH("host_stream", open_host, close_host)

@@ -93,7 +93,7 @@ static void come_back(ww_pool *pool, ww_memory *slice, ww_stream *stream)
 	sem_destroy(&gate);
 }
 
-static void who_came_first_is_served(void **state)
+UNIT_TEST(who_came_first_is_served)
 {
 	struct first first;
 	ww_stream *stream;
@@ -101,7 +101,6 @@ static void who_came_first_is_served(void **state)
 	ww_memory *slice;
 	ww_pool *pool;
 
-	(void)state;
 	assert_int_equal(WW_OK, ww_device_open("host", &device));
 	assert_int_equal(WW_OK, ww_stream_create(device, &stream));
 	pool = make_pool(device);
@@ -118,14 +117,13 @@ static void who_came_first_is_served(void **state)
 }
 
 /* The last slice goes, and with it nothing that he needs. */
-static void who_waits_has_the_pool(void **state)
+UNIT_TEST(who_waits_has_the_pool)
 {
 	struct first first;
 	ww_device *device;
 	ww_memory *slice;
 	ww_pool *pool;
 
-	(void)state;
 	assert_int_equal(WW_OK, ww_device_open("host", &device));
 	pool = make_pool(device);
 	assert_int_equal(WW_OK, ww_pool_alloc(pool, BYTES, 0, 0, NULL, &slice));
@@ -137,12 +135,4 @@ static void who_waits_has_the_pool(void **state)
 	ww_device_unref(device);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_came_first_is_served),
-		cmocka_unit_test(who_waits_has_the_pool),
-	};
-
-	return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
-}
+UNIT_MAIN("alloc")

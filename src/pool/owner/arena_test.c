@@ -69,12 +69,11 @@ static void end_with(struct ww_arena_block *first)
 
 /* --- one thing at a time --- */
 
-static void all_of_a_chunk_fits(void **state)
+UNIT_TEST(all_of_a_chunk_fits)
 {
 	struct ww_arena_block *block;
 	struct ww_arena_block *more;
 
-	(void)state;
 	ww_arena_init(&arena);
 	assert_int_equal(ww_arena_largest(&arena), 0);
 	assert_int_equal(ww_arena_take(&arena, UNIT, UNIT, &block), WW_NOT_READY);
@@ -91,13 +90,12 @@ static void all_of_a_chunk_fits(void **state)
 }
 
 /* Also if only the last of a hundred free blocks of its class is as large. */
-static void the_largest_is_to_be_had(void **state)
+UNIT_TEST(the_largest_is_to_be_had)
 {
 	struct ww_arena_block *blocks[100];
 	struct ww_arena_block *first;
 	struct ww_arena_block *block;
 
-	(void)state;
 	ww_arena_init(&arena);
 	add(NULL, UINT64_C(100) * 8101 + 4950);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -116,12 +114,11 @@ static void the_largest_is_to_be_had(void **state)
 	end_with(first);
 }
 
-static void an_aligned_block_leaves_its_front(void **state)
+UNIT_TEST(an_aligned_block_leaves_its_front)
 {
 	struct ww_arena_block *first;
 	struct ww_arena_block *block;
 
-	(void)state;
 	ww_arena_init(&arena);
 	add(NULL, 64);
 	first = take(1);
@@ -137,11 +134,10 @@ static void an_aligned_block_leaves_its_front(void **state)
 }
 
 /* A place at the start of the chunk is aligned as much as anybody wants. */
-static void an_aligned_block_fits_exactly(void **state)
+UNIT_TEST(an_aligned_block_fits_exactly)
 {
 	struct ww_arena_block *block;
 
-	(void)state;
 	ww_arena_init(&arena);
 	add(NULL, 64);
 	assert_int_equal(ww_arena_take(&arena, 64 * UNIT, UINT64_C(1) << 63, &block), WW_OK);
@@ -149,9 +145,8 @@ static void an_aligned_block_fits_exactly(void **state)
 }
 
 /* Chunks of every order of magnitude, wholly and nearly taken. */
-static void sizes_of_all_orders(void **state)
+UNIT_TEST(sizes_of_all_orders)
 {
-	(void)state;
 	random_state = 2;
 	for (int bit = 1; bit < 56; bit++) {
 		uint64_t units = (UINT64_C(1) << bit) + draw(UINT64_C(1) << (bit - 1));
@@ -287,9 +282,8 @@ static void step(void)
 		take_at_random(place);
 }
 
-static void random_steps(void **state)
+UNIT_TEST(random_steps)
 {
-	(void)state;
 	random_state = 1;
 	ww_arena_init(&arena);
 	for (int i = 0; i < STEPS; i++) {
@@ -308,16 +302,4 @@ static void random_steps(void **state)
 	ww_arena_fini(&arena);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_a_chunk_fits),
-		cmocka_unit_test(the_largest_is_to_be_had),
-		cmocka_unit_test(an_aligned_block_leaves_its_front),
-		cmocka_unit_test(an_aligned_block_fits_exactly),
-		cmocka_unit_test(sizes_of_all_orders),
-		cmocka_unit_test(random_steps),
-	};
-
-	return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
-}
+UNIT_MAIN("arena")
