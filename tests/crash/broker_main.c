@@ -23,32 +23,8 @@ pid_t find_child(pid_t parent, pid_t but)
 	return found;
 }
 
-static bool exports;
-
-static struct check_suite suite;
-
-static void look_at_subject(void)
-{
-	ww_device *device = subject_open();
-
-	exports = device_info(device).capabilities & WW_CAP_EXPORT;
-	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return exports ? NULL : "the device cannot export memory";
-}
-
-static struct check_suite suite = {
-	.name = "crash-broker",
-	.skip = skip,
-	.warm_up = look_at_subject,
-};
-
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	return crash_main("crash-broker", WW_CAP_EXPORT, "the device cannot export memory", argc,
+		argv);
 }

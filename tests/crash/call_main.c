@@ -243,34 +243,8 @@ CASE(call_torture, 0)
 	end();
 }
 
-/* --- tables --- */
-
-static bool has_services;
-static struct check_suite suite;
-
-static void look_at_subject(void)
-{
-	const uint64_t needed = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
-	ww_device *device = subject_open();
-
-	has_services = (device_info(device).capabilities & needed) == needed;
-	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return has_services ? NULL : "the device's streams cannot signal values to other processes";
-}
-
-static struct check_suite suite = {
-	.name = "crash-call",
-	.skip = skip,
-	.warm_up = look_at_subject,
-};
-
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	return crash_main("crash-call", WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY,
+		"the device's streams cannot signal values to other processes", argc, argv);
 }

@@ -195,34 +195,8 @@ CASE(channel_torture_latest, 0)
 	play(WW_CHANNEL_LATEST);
 }
 
-/* --- tables --- */
-
-static bool has_channels;
-static struct check_suite suite;
-
-static void look_at_subject(void)
-{
-	const uint64_t needed = WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY;
-	ww_device *device = subject_open();
-
-	has_channels = (device_info(device).capabilities & needed) == needed;
-	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return has_channels ? NULL : "processes cannot share the device's memory for reading only";
-}
-
-static struct check_suite suite = {
-	.name = "crash-channel",
-	.skip = skip,
-	.warm_up = look_at_subject,
-};
-
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	return crash_main("crash-channel", WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY,
+		"processes cannot share the device's memory for reading only", argc, argv);
 }

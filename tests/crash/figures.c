@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * figures.c - counts, clocks and random numbers of the suites that kill, see figures.h
+ * figures.c - main(), counts, clocks and random numbers of the suites that kill, see figures.h
  */
 #include "crash/figures.h"
 
@@ -61,4 +61,36 @@ uint64_t draw_from(uint64_t *state, uint64_t below)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (*state >> 33) % below;
+}
+
+/* --- main() --- */
+
+static struct {
+	struct check_suite suite;
+	uint64_t needed;
+	const char *why; /* all cases are skipped */
+} crash;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+
+	if ((device_info(device).capabilities & crash.needed) == crash.needed)
+		crash.why = NULL;
+	crash.suite.leaks = subject_is_countable();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return crash.why;
+}
+
+int crash_main(const char *name, uint64_t needed, const char *why, int argc, char **argv)
+{
+	crash.suite = (struct check_suite){.name = name, .skip = skip, .warm_up = look_at_subject};
+	crash.needed = needed;
+	crash.why = why;
+	return check_main(&crash.suite, argc, argv);
 }

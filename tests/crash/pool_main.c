@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "crash/pool.h"
-#include "support/driver.h"
 
 #define CAST        (1 + POOL_HOLDERS)
 #define PAUSE_MS    25
@@ -175,20 +174,7 @@ CASE(anybody_killed, 0)
 	end();
 }
 
-static struct check_suite suite;
-
-static void look_at_subject(void)
-{
-	/* A real driver opens descriptors of its own whenever it likes. */
-	suite.leaks = !subject_is_cuda() || fake_get();
-}
-
-static struct check_suite suite = {
-	.name = "crash-pool",
-	.warm_up = look_at_subject,
-};
-
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	return crash_main("crash-pool", 0, NULL, argc, argv);
 }

@@ -83,33 +83,8 @@ void pause_up_to(uint64_t *random, uint64_t most_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static bool can_wait;
-
-static struct check_suite suite;
-
-static void look_at_subject(void)
-{
-	const uint64_t needed = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
-	ww_device *device = subject_open();
-
-	can_wait = (device_info(device).capabilities & needed) == needed;
-	suite.leaks = subject_is_countable();
-	ww_device_unref(device);
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return can_wait ? NULL : "streams of the device cannot wait for timelines of others";
-}
-
-static struct check_suite suite = {
-	.name = "crash-sync",
-	.skip = skip,
-	.warm_up = look_at_subject,
-};
-
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	return crash_main("crash-sync", WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY,
+		"streams of the device cannot wait for timelines of others", argc, argv);
 }

@@ -446,7 +446,7 @@ def large_is_closed_by_a_thread(daemon):
     while switches(info.supervisor) == 0:
         expect(time.monotonic() < deadline, "the thread does not wait")
     # The thread may have waited for something else first, as for a lock: one of several rounds has to be quiet.
-    for count in range(1, 6):
+    for count in range(1, 51):
         before = switches(info.supervisor)
         daemon.ask(f"drop {first} {first + 3}")
         kept = daemon.ask("keep 4").kept  # behind the former; and what it says is in the supervisor's queue
@@ -455,7 +455,7 @@ def large_is_closed_by_a_thread(daemon):
         check_all(info, kept)
         if switches(info.supervisor) == before:
             break
-        expect(count < 5, "what is small is closed aside")
+        expect(count < 50, "what is small is closed aside")
     daemon.ask(f"drop {first} {first + 3}")
     for _ in range(3):
         before = switches(info.supervisor)
