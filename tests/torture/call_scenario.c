@@ -260,8 +260,8 @@ static bool serve_until_met(void)
 	if (has_met_client() || was_seen)
 		return has_met_client();
 	was_seen = true;
-	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario.service, PATIENT, NULL));
-	MUST(has_met_client());
+	while (!has_met_client())
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario.service, PATIENT, NULL));
 	return true;
 }
 

@@ -175,7 +175,7 @@ UNIT_TEST(group_has_a_limit)
 	struct link_message messages[2];
 
 	assert_int_equal(start(&children[0], "silent", 1), 0);
-	assert_int_equal(start(&children[1], "ready", 1), 0);
+	assert_int_equal(start(&children[1], "ready", 60), 0);
 	assert_int_equal(child_group_receive(children, 2, LINK_READY, messages), -1);
 	assert_int_equal(children[0].pid, 0);
 	for (int i = 0; i < 2; i++)
