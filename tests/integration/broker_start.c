@@ -30,7 +30,7 @@ extern char **environ;
 
 static struct {
 	char folder[PATH_BYTES];
-	char address[PATH_BYTES];
+	char address[PATH_BYTES + 32];
 	char *program; /* the real one */
 } own;
 
