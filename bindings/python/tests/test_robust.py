@@ -263,8 +263,8 @@ def test_a_handler_that_waits(handlers):
             timeline.wait(1, timeout=LIMIT_S)
 
         signal.signal(signal.SIGUSR1, wait)
-        send(signal.SIGUSR1)
         with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGUSR1)
             timeline.wait(1, timeout=LIMIT_S)
 
 
@@ -277,8 +277,8 @@ def test_a_handler_that_sets_another_handler(handlers):
         send(signal.SIGUSR1)
 
     signal.signal(signal.SIGUSR1, first)
-    send(signal.SIGUSR1)
     with warpway.Timeline() as timeline, pytest.raises(KeyError):
+        send(signal.SIGUSR1)
         timeline.wait(1, timeout=LIMIT_S)
 
 

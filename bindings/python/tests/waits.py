@@ -56,9 +56,10 @@ def in_thread(function, *arguments, **keywords):
 
 
 def until_asleep(thread):
-    """Until a thread waits in a system call, as far as the kernel tells."""
+    """Until a thread has waited in a system call for some milliseconds, in which it could have had the GIL."""
     seen = 0
     while seen < 10 and thread.is_alive():
+        time.sleep(0.001)
         with open(f"/proc/self/task/{thread.native_id}/stat", encoding="ascii", errors="replace") as file:
             state = file.read().rpartition(")")[2].split()[0]
         seen = seen + 1 if state == "S" else 0
@@ -66,11 +67,16 @@ def until_asleep(thread):
 
 def when_main_thread_sleeps(function, *arguments):
     """Calls the function in another thread while this one waits."""
+    begun = threading.Event()
+
     def call():
+        begun.wait()
         until_asleep(threading.main_thread())
         function(*arguments)
 
-    return in_thread(call)
+    result = in_thread(call)
+    begun.set()
+    return result
 
 
 def interrupt_main_thread():
@@ -81,9 +87,8 @@ def interrupt_main_thread():
 def interrupted(function, *arguments, **keywords):
     """Ctrl-C ends a call that waits in the main thread."""
     with pytest.raises(KeyboardInterrupt):
-        sent = when_main_thread_sleeps(interrupt_main_thread)
+        when_main_thread_sleeps(interrupt_main_thread)
         function(*arguments, **keywords)
-    sent()
 
 
 def is_readable(what, limit_s=0.0):
