@@ -11,7 +11,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import Gate, in_thread, interrupted, is_readable
+from waits import Gate, in_thread, interrupted, is_readable, until
 
 SHAPE = 3
 
@@ -59,7 +59,7 @@ def test_descriptors_are_closed(device):
             with make(device) as producer, warpway.Channel.get(producer.token()) as consumer:
                 assert is_readable(producer) and not is_readable(consumer)
             del producer, consumer
-        assert count() == before
+        until(lambda: count() <= before)  # what earlier tests have left may end, too
 
 
 # --- several channels ---

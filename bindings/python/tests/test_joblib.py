@@ -17,6 +17,7 @@ COUNT = 8
 
 @pytest.fixture(autouse=True)
 def no_workers_are_left():
+    warpway.revoke_in_flight()
     yield
     loky.get_reusable_executor().shutdown(wait=True, kill_workers=True)
     left = warpway.in_flight()

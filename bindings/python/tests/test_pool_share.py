@@ -22,6 +22,7 @@ def fill(pool, start):
 
 @pytest.fixture
 def pool(device):
+    warpway.revoke_in_flight()
     with warpway.Pool(device, bytes_max=4 << 20, chunk_bytes=2 << 20) as made:
         yield made
         warpway.revoke_in_flight()
