@@ -91,6 +91,8 @@ def test_frames_are_not_given_to_others(pair, of, broker):
 def test_consumer_that_expects_other_frames(pair, expected):
     with pytest.raises(warpway.InvalidArgument, match="asked for"):
         pair.join(**expected)
+    with pytest.raises(warpway.Error):
+        pair.join(device="none")
 
 
 # --- waiting ---
@@ -116,8 +118,9 @@ def test_wait_of_a_thread(pair):
         result()
     result = in_thread(pair.consumer.receive)
     pair.consumer.close()
-    with pytest.raises(ValueError, match=f"{pair.of.__name__} is closed"):
-        result()
+    for call in (result, lambda: pickle.dumps(pair.consumer)):
+        with pytest.raises(ValueError, match=f"{pair.of.__name__} is closed"):
+            call()
 
 
 def test_time_limits(pair):

@@ -164,6 +164,7 @@ def test_token_for_reading(memory):
 def test_repr_of_a_token_shows_no_secret(memory):
     token = memory.token()
     assert token.text[20:60] not in repr(token) + str(token)
+    assert ", read, " in repr(memory.token("read"))
     assert "shape=(2, 2) dtype=int8, write" in repr(memory.array((2, 2), "int8").token())
 
 

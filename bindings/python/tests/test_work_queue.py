@@ -234,6 +234,8 @@ def test_what_it_is(device):
         members.send()
         members.consumer.receive(timeout=LIMIT_S).acknowledge()
         assert members.consumer.producers == 1
+    with Members(device=device, failed_max=0) as members:
+        assert members.consumer.failed_max == 0
 
 
 def test_by_name_and_by_pickle(device, request):
