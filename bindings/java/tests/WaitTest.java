@@ -35,14 +35,12 @@ import warpway.Watch;
 
 /** Limits on time, and Thread.interrupt(): in each method that waits. */
 class WaitTest {
-	/** The call waits without a limit until it is interrupted, and ends soon then. */
+	/** The call waits without a limit, and ends when it is interrupted. */
 	private static void interrupted(Call call) throws Exception {
 		Runner waiter = new Runner(call).awaitNative();
-		long begin = System.nanoTime();
 		waiter.thread.interrupt();
 		Throwable thrown = waiter.join();
 		assertTrue(thrown instanceof InterruptedException, () -> "thrown: " + thrown);
-		assertTrue(System.nanoTime() - begin < 5_000_000_000L);
 		/* One that is interrupted already does not begin to wait. */
 		Runner early = new Runner(() -> {
 			Thread.currentThread().interrupt();

@@ -40,13 +40,13 @@ final class Daemon implements AutoCloseable {
 
 	SteeringStatus status() throws Exception {
 		try (Steering steering = new Steering(prefix)) {
-			return steering.status().get(20, TimeUnit.SECONDS);
+			return steering.status().get(300, TimeUnit.SECONDS);
 		}
 	}
 
 	void source(double x, double y, double radius, double temperature) throws Exception {
 		try (Steering steering = new Steering(prefix)) {
-			steering.source(x, y, radius, temperature).get(20, TimeUnit.SECONDS);
+			steering.source(x, y, radius, temperature).get(300, TimeUnit.SECONDS);
 		}
 	}
 

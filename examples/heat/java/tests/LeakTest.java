@@ -44,6 +44,12 @@ class LeakTest {
 		return new File("/proc/self/fd").list().length;
 	}
 
+	/** Until there are at most as many descriptors as before. */
+	static void awaitDescriptors(int before) throws Exception {
+		Poll.until(() -> "at most " + before + " descriptors; there are " + descriptors(),
+				() -> descriptors() <= before);
+	}
+
 	private static void read(String prefix, int frames) throws Exception {
 		Counter counter = new Counter(frames);
 		try (FieldReader reader = new FieldReader(prefix, counter)) {
@@ -71,7 +77,7 @@ class LeakTest {
 				read(daemon.prefix, 3);
 			}
 			assertNothingIsOpen();
-			assertTrue(descriptors() <= before, before + " descriptors became " + descriptors());
+			awaitDescriptors(before);
 		}
 	}
 
@@ -91,7 +97,7 @@ class LeakTest {
 			}
 			assertNull(counter.problem);
 			assertNothingIsOpen();
-			assertTrue(descriptors() <= before, before + " descriptors became " + descriptors());
+			awaitDescriptors(before);
 		}
 	}
 }

@@ -26,7 +26,7 @@ import warpway.Slot;
 
 /** The reader, with frames of this process instead of those of a daemon: also with wrong ones. */
 class ReaderTest {
-	private static final Duration LONG = Duration.ofSeconds(20);
+	private static final Duration LONG = Duration.ofSeconds(300);
 	private static final int ROWS = 3, COLUMNS = 5, METADATA = 128;
 
 	/** Says what it gets, a line for each. */
@@ -50,9 +50,9 @@ class ReaderTest {
 
 		/** The next line that has this part; those before it are dropped. */
 		String await(String part) throws InterruptedException {
-			String line = lines.poll(20, TimeUnit.SECONDS);
+			String line = lines.poll(300, TimeUnit.SECONDS);
 			while (line != null && !line.contains(part)) {
-				line = lines.poll(20, TimeUnit.SECONDS);
+				line = lines.poll(300, TimeUnit.SECONDS);
 			}
 			assertNotNull(line, "nothing with '" + part + "' came");
 			return line;

@@ -30,8 +30,7 @@ class WindowLeakTest {
 				}
 			}
 			LeakTest.assertNothingIsOpen();
-			int after = LeakTest.descriptors();
-			assertTrue(after <= before, before + " descriptors became " + after);
+			LeakTest.awaitDescriptors(before);
 		}
 	}
 }

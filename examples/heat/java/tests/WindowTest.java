@@ -140,7 +140,7 @@ class WindowTest {
 			Poll.until("it is slower", () -> daemon.status().stepsPerSecond() < 1000);
 			double diffusivity = daemon.status().diffusivity();
 			try (Steering other = new Steering(daemon.prefix)) {
-				other.parameters(diffusivity, 20).get(20, TimeUnit.SECONDS);
+				other.parameters(diffusivity, 20).get(300, TimeUnit.SECONDS);
 			}
 			Poll.until("the slider shows what somebody else has set", () -> {
 				int value = Screen.swing(() -> ((JSlider) screen.component("speed")).getValue());
@@ -216,7 +216,7 @@ class WindowTest {
 				Broker broker = Broker.open()) {
 			while (consumers.size() < 32) {
 				consumers.add(Consumer.get(device, broker, daemon.prefix + "/field",
-						new ConsumerOptions(), Duration.ofSeconds(20)));
+						new ConsumerOptions(), Duration.ofSeconds(300)));
 			}
 			try (Screen screen = new Screen(daemon.prefix)) {
 				screen.awaitText("message", "of 32 places 32 are held, by ");

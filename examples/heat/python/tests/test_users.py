@@ -94,7 +94,7 @@ def test_share_of_a_user(machine, heatd):
     """Another user's places do not count."""
     heatd.prefix = as_user(OWNER, OWNER, "users", "staff")
     heatd.start("rows=64", "columns=64", "group=users", "consumers_per_uid_max=1")
-    watch = "import time, warpway; c = warpway.Channel.get('NAME', timeout=9); print(1, flush=True); time.sleep(99)"
+    watch = "import time, warpway; c = warpway.Channel.get('NAME', timeout=600); print(1, flush=True); time.sleep(3600)"
     command = [*as_user(STRANGER, "users"), sys.executable, "-c", watch.replace("NAME", f"{heatd.name}/field")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
