@@ -90,7 +90,7 @@ JOBS ?= $(shell echo $$((2 * $$(nproc))))
 test:
 	@rm -f $(BUILD)/meson-logs/testlog.json
 	@failed=; \
-	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 10 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
+	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 5 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
 # Only tests that match PATTERNS, see scripts/list-tests; builds only what these need.

@@ -50,9 +50,8 @@ static struct DLManagedTensorVersioned *export(ww_memory *memory, const struct w
 
 /* --- out --- */
 
-CASE(array_exports_a_tensor, 0)
+DEVICE_CASE(array_exports_a_tensor, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = turned();
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
@@ -70,9 +69,8 @@ CASE(array_exports_a_tensor, 0)
 	tensor->deleter(tensor);
 }
 
-CASE(array_exports_one_element_and_none, 0)
+DEVICE_CASE(array_exports_one_element_and_none, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = array_of(&float32, 8, 0, NULL, NULL);
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
@@ -91,9 +89,8 @@ CASE(array_exports_one_element_and_none, 0)
 	tensor->deleter(tensor);
 }
 
-CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
 	struct ww_array array = turned();
 	struct DLManagedTensorVersioned *tensor = export(memory, &array);
@@ -104,9 +101,8 @@ CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
 	tensor->deleter(tensor);
 }
 
-CASE(array_exports_read_only, WW_CAP_EXPORT)
+DEVICE_CASE(array_exports_read_only, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	struct ww_array array = turned();
@@ -143,9 +139,8 @@ CASE(array_tensor_keeps_the_memory, 0)
 	tensor->deleter(tensor);
 }
 
-CASE(array_export_refuses, 0)
+DEVICE_CASE(array_export_refuses, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = array_of(&float32, BYTES - 8, 1, (const int64_t[]){3}, NULL);
 	struct DLManagedTensorVersioned *tensor = (struct DLManagedTensorVersioned *)&array;
@@ -210,9 +205,8 @@ static void give_back(ww_memory *memory, const struct theirs *theirs)
 	MUST_EQUAL(1, theirs->deleted);
 }
 
-CASE(array_imports_a_tensor, 0)
+DEVICE_CASE(array_imports_a_tensor, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	char *start = ww_memory_pointer(memory);
 	const struct ww_array wanted = array_of(&float32, 0, 3, (const int64_t[]){2, 3, 4}, NULL);
@@ -232,9 +226,8 @@ CASE(array_imports_a_tensor, 0)
 }
 
 /* The data pointer is of the last element: what is wrapped begins before it. */
-CASE(array_imports_negative_strides, 0)
+DEVICE_CASE(array_imports_negative_strides, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	char *start = ww_memory_pointer(memory);
 	struct theirs theirs;
@@ -252,9 +245,8 @@ CASE(array_imports_negative_strides, 0)
 	give_back(taken, &theirs);
 }
 
-CASE(array_imports_read_only, WW_CAP_EXPORT)
+DEVICE_CASE(array_imports_read_only, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_memory_description description;
 	struct theirs theirs;
@@ -271,9 +263,8 @@ CASE(array_imports_read_only, WW_CAP_EXPORT)
 	give_back(taken, &theirs);
 }
 
-CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct theirs theirs;
 	struct ww_array array;
 	ww_memory *taken;
@@ -292,9 +283,8 @@ CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
  * Out as one form, in again, out as the other, in again: the same bytes, and nothing left in the
  * end.
  */
-CASE(array_goes_round, 0)
+DEVICE_CASE(array_goes_round, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct ww_array array = turned();
 	struct ww_array back;
@@ -319,10 +309,9 @@ CASE(array_goes_round, 0)
 	MUST_MATCH(wanted, got, sizeof(got));
 }
 
-CASE(array_imports_an_allocation, WW_CAP_FOREIGN)
+DEVICE_CASE(array_imports_an_allocation, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
-	OWN(device) ww_device *device = subject_open();
 	struct theirs theirs;
 	struct ww_array array;
 	ww_memory *taken;
@@ -362,9 +351,8 @@ static void refuse(ww_device *device, struct theirs *theirs, ww_status status, c
 		refuse(device, &theirs, status, word);                                       \
 	} while (0)
 
-CASE(array_import_refuses, 0)
+DEVICE_CASE(array_import_refuses, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct theirs theirs;
 	struct ww_dl_tensor *tensor = &theirs.tensor.tensor;
@@ -395,9 +383,8 @@ CASE(array_import_refuses, 0)
 	REFUSED(WW_ERR_OVERFLOW, "address space", theirs.strides[0] = -(INT64_MAX / 4));
 }
 
-CASE(array_import_refuses_other_memory, 0)
+DEVICE_CASE(array_import_refuses_other_memory, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(heap) void *heap = malloc(4096);
 	struct theirs theirs;
 
@@ -444,13 +431,12 @@ static void end_owner(struct child *child)
 	child_finish(child);
 }
 
-CASE(array_opens_a_handle, WW_CAP_FOREIGN)
+DEVICE_CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 {
 	const int64_t shape[] = {100, 7};
 	const int64_t strides[] = {-8, 1};
 	const struct ww_array wanted = array_of(&uint8, 5000, 2, shape, strides);
 	struct ww_memory_handle handle;
-	OWN(device) ww_device *device = subject_open();
 	OWN(heap) uint8_t *pattern = malloc(BYTES);
 	struct child child;
 	struct ww_array array;
@@ -474,12 +460,11 @@ CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 }
 
 /* The allocation's size decides, not what the other program says. */
-CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
+DEVICE_CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 {
 	const int64_t all = BYTES;
 	const int64_t back = -1;
 	struct ww_memory_handle handle;
-	OWN(device) ww_device *device = subject_open();
 	struct child child;
 	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
@@ -498,11 +483,10 @@ CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 	end_owner(&child);
 }
 
-CASE(array_open_handle_refuses, 0)
+DEVICE_CASE(array_open_handle_refuses, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
 	const int64_t shape = 4;
-	OWN(device) ww_device *device = subject_open();
 	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
 	ww_status status;
@@ -533,10 +517,9 @@ CASE(array_open_handle_refuses, 0)
 	MUST(!memory);
 }
 
-CASE(array_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(array_misuse, NEEDS_MISUSE_STATUS)
 {
 	const struct ww_memory_handle handle = {{1}};
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct DLManagedTensorVersioned *tensor;
 	struct DLManagedTensor *plain;

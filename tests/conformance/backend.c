@@ -64,9 +64,8 @@ static void store(struct words *words, uint64_t value)
 }
 
 /* The CPU lets a stream go, when the value is there and not before; values go round. */
-CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
+DEVICE_CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
@@ -90,9 +89,8 @@ CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 }
 
 /* One call waits for several words: for the last one as for the first. */
-CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
+DEVICE_CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words[WW_STREAM_VALUES_MAX];
 	struct ww_mapping *mappings[WW_STREAM_VALUES_MAX];
@@ -114,9 +112,8 @@ CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 }
 
 /* Two streams hand each other a word to add to. */
-CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
+DEVICE_CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
@@ -144,9 +141,8 @@ CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY
 }
 
 /* Who waits needs no more than to read; poison lets every wait go. */
-CASE(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
+DEVICE_CASE(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	struct words *words;
 	struct ww_mapping *mapping = map_words(device, &words);
@@ -181,9 +177,8 @@ static struct ww_device_event *event_make(ww_device *device)
 }
 
 /* An event stands for what came before it was recorded last. */
-CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
+DEVICE_CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	struct ww_device_event *event;
@@ -208,9 +203,8 @@ CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 	ww_stream_unref(streams[1]);
 }
 
-CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
+DEVICE_CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
 	struct ww_device_event *event = event_make(device);
 	struct ww_device_event *opened = NULL;
@@ -224,10 +218,9 @@ CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
 	backend->event_close(event);
 }
 
-CASE(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)
+DEVICE_CASE(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	static struct ww_device_event *events[4096];
-	OWN(device) ww_device *device = subject_open();
 	struct ww_device_event *another = NULL;
 
 	for (size_t i = 0; i < CHECK_COUNT(events); i++)
@@ -247,9 +240,8 @@ static void refuse_with(ww_device *device, struct ww_device_event *event, ww_str
 	MUST_REFUSE(WW_ERR_INVALID, "context", device->backend->event_stream_wait(event, stream));
 }
 
-CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
+DEVICE_CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_device_event *event = event_make(device);
 	ww_CUdevice ordinal = (ww_CUdevice)device->index;
 	ww_CUcontext context;
@@ -270,9 +262,8 @@ CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
 	MUST_EQUAL(0, driver_get()->cuCtxDestroy(context));
 }
 
-CASE(backend_event_belongs_to_its_device, WW_CAP_EVENT | NEEDS_OTHER_GPU)
+DEVICE_CASE(backend_event_belongs_to_its_device, WW_CAP_EVENT | NEEDS_OTHER_GPU)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	struct ww_device_event *event = event_make(device);
 	OWN(stream) ww_stream *stream = stream_make(other);

@@ -8,7 +8,7 @@
 
 #include "conformance/conformance.h"
 
-CASE(base_statuses_have_names, 0)
+CASE(base_statuses_have_names, NO_DEVICE)
 {
 	for (ww_status status = WW_ERR_DEPENDENCY_FAILED; status <= WW_CANCELLED; status++) {
 		const char *name = ww_status_name(status);
@@ -34,7 +34,7 @@ static void fail_once(void)
 	MUST(!device);
 }
 
-CASE(base_record_is_kept_by_success, 0)
+CASE(base_record_is_kept_by_success, NO_DEVICE)
 {
 	struct ww_error before;
 	uint32_t count;
@@ -57,7 +57,7 @@ static void *look_at_fresh_record(void *unused)
 	return NULL;
 }
 
-CASE(base_record_belongs_to_thread, 0)
+CASE(base_record_belongs_to_thread, NO_DEVICE)
 {
 	struct ww_error before;
 	pthread_t thread;
@@ -70,10 +70,7 @@ CASE(base_record_belongs_to_thread, 0)
 	MUST_MATCH(&before, ww_error_last(), sizeof(before));
 }
 
-CASE(base_version_is_the_headers, 0)
-{
-	MUST(!strcmp(ww_version(), WW_VERSION));
-}
+CASE_CALL(base_version_is_the_headers, NO_DEVICE, MUST(!strcmp(ww_version(), WW_VERSION)))
 
 static atomic_int lines;
 

@@ -27,7 +27,7 @@
 
 /* --- arrays --- */
 
-CASE(broker_array_set_refuses, 0)
+CASE(broker_array_set_refuses, NO_DEVICE)
 {
 	const int64_t small[WW_ARRAY_DIMS] = {2, 3};
 	const int64_t negative[] = {2, -1};
@@ -48,7 +48,7 @@ CASE(broker_array_set_refuses, 0)
 		ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 32), 2, huge, NULL, 0));
 }
 
-CASE(broker_array_check_refuses, 0)
+CASE(broker_array_check_refuses, NO_DEVICE)
 {
 	const int64_t shape[] = {4, 5};
 	struct ww_array array = WW_INIT(struct ww_array);
@@ -113,7 +113,7 @@ static void refuse_open(ww_status status, const char *word, const struct ww_brok
 	MUST(!broker);
 }
 
-CASE(broker_open_refuses_parameters, 0)
+CASE(broker_open_refuses_parameters, NO_DEVICE)
 {
 	char name[160] = "/tmp/";
 
@@ -142,7 +142,7 @@ static int listen_at(const char *path, int type)
  * Nothing there; a file; a socket of another type; a socket that nobody listens at; one that does
  * not answer.
  */
-CASE(broker_open_refuses_addresses, 0)
+CASE(broker_open_refuses_addresses, NO_DEVICE)
 {
 	char path[] = "/tmp/warpway-refuse-XXXXXX";
 	int fd = mkstemp(path);
@@ -243,7 +243,7 @@ SCENE_CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
 	refuse_put(memory, WW_ERR_INVALID, "time to live", PUT(.ttl_ns = 1));
 	MUST_REFUSE(WW_ERR_INVALID, "without a name",
 		ww_memory_put(memory, scene.broker, NULL, PUT(.life = WW_LIFE_KEPT), 0, NULL));
-	MUST_EQUAL(0, scene_info().objects);
+	scene_has_objects(0);
 }
 
 SCENE_CASE(broker_put_refuses_arrays, WW_CAP_EXPORT)
@@ -303,7 +303,7 @@ SCENE_CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
 	MUST_EQUAL(0640, info.mode);
 	MUST_EQUAL(WW_LIFE_OWNER, info.life);
-	MUST_EQUAL(1, scene_info().objects);
+	scene_has_objects(1);
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 }
 
@@ -360,7 +360,7 @@ SCENE_CASE(broker_get_refuses, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_remove(scene.broker, "y"));
 	info.struct_size = sizeof(info);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_stat(scene.broker, "y", &info));
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 }
 
 /* --- export and import --- */
@@ -426,7 +426,7 @@ SCENE_CASE(broker_import_refuses, WW_CAP_EXPORT)
 	other = token;
 	other.bytes[40] ^= 1;
 	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_PROTOCOL, "checksum");
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	ww_memory_unref(memory);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "has ended");
 }
@@ -446,7 +446,7 @@ SCENE_CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
 
 /* --- looking --- */
 
-SCENE_CASE(broker_snapshot_refuses, 0)
+SCENE_CASE(broker_snapshot_refuses, NO_DEVICE)
 {
 	struct ww_object_info object = {0};
 	struct ww_holder_info holder = {0};
@@ -472,7 +472,7 @@ SCENE_CASE(broker_snapshot_refuses, 0)
 	MUST(!ww_snapshot_free(NULL));
 }
 
-SCENE_CASE(broker_watch_refuses, 0)
+SCENE_CASE(broker_watch_refuses, NO_DEVICE)
 {
 	struct ww_watch_event event = {0};
 	ww_watch *watch = (ww_watch *)&event;

@@ -61,7 +61,7 @@ static ww_status wait_for_submission(void *context, ww_cancel *cancel)
 	return ww_timeline_stream_wait(things->timeline, things->stream, 1, 0, WW_FOREVER, cancel);
 }
 
-CASE(cancel_timeline_wait, 0)
+CASE(cancel_timeline_wait, NO_DEVICE)
 {
 	struct things things = {.device = subject_open(), .timeline = timeline_make(0, 0)};
 
@@ -124,10 +124,9 @@ static ww_status receive(void *context, ww_cancel *cancel)
 {
 	struct things *things = context;
 	OWN(memory) ww_memory *received;
-	ww_status status = ww_memory_receive(things->device, things->socket, WRITE, WW_FOREVER,
-		cancel, &received);
 
-	return status;
+	return ww_memory_receive(things->device, things->socket, WRITE, WW_FOREVER, cancel,
+		&received);
 }
 
 static ww_status send_it(void *context, ww_cancel *cancel)
@@ -182,9 +181,8 @@ static ww_status allocate(void *context, ww_cancel *cancel)
 {
 	struct things *things = context;
 	OWN(memory) ww_memory *slice;
-	ww_status status = ww_pool_alloc(things->pool, BYTES, 0, WW_FOREVER, cancel, &slice);
 
-	return status;
+	return ww_pool_alloc(things->pool, BYTES, 0, WW_FOREVER, cancel, &slice);
 }
 
 CASE(cancel_pool_alloc, WW_CAP_EXPORT)
@@ -254,19 +252,17 @@ static ww_status get_memory(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(memory) ww_memory *got;
-	ww_status status = ww_memory_get(scene.device, scene.broker, "x", NULL, things->timeout_ns,
-		cancel, &got, NULL);
 
-	return status;
+	return ww_memory_get(scene.device, scene.broker, "x", NULL, things->timeout_ns, cancel,
+		&got, NULL);
 }
 
 static ww_status get_timeline(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(timeline) ww_timeline *got;
-	ww_status status = ww_timeline_get(scene.broker, "t", things->timeout_ns, cancel, &got);
 
-	return status;
+	return ww_timeline_get(scene.broker, "t", things->timeout_ns, cancel, &got);
 }
 
 SCENE_CASE(cancel_get, WW_CAP_EXPORT)
@@ -341,7 +337,7 @@ static void *meet(void *context)
 	return NULL;
 }
 
-SCENE_CASE(cancel_barrier, 0)
+SCENE_CASE(cancel_barrier, NO_DEVICE)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
 	OWN(barrier) ww_barrier *second;
@@ -421,19 +417,17 @@ static ww_status import(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(memory) ww_memory *got;
-	ww_status status = ww_memory_import(scene.device, scene.broker, &things->token, NULL,
-		cancel, &got, NULL);
 
-	return status;
+	return ww_memory_import(scene.device, scene.broker, &things->token, NULL, cancel, &got,
+		NULL);
 }
 
 static ww_status map_object(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(memory) ww_memory *got;
-	ww_status status = ww_object_map(things->object, scene.device, NULL, cancel, &got);
 
-	return status;
+	return ww_object_map(things->object, scene.device, NULL, cancel, &got);
 }
 
 SCENE_CASE(cancel_put_while_broker_hangs, WW_CAP_EXPORT)
@@ -511,12 +505,11 @@ static ww_status import_timeline(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(timeline) ww_timeline *got;
-	ww_status status = ww_timeline_import(scene.broker, &things->token, cancel, &got);
 
-	return status;
+	return ww_timeline_import(scene.broker, &things->token, cancel, &got);
 }
 
-SCENE_CASE(cancel_timeline_while_broker_hangs, 0)
+SCENE_CASE(cancel_timeline_while_broker_hangs, NO_DEVICE)
 {
 	struct things things = {.timeout_ns = WW_FOREVER, .timeline = timeline_make(0, 0)};
 
@@ -538,7 +531,7 @@ static ww_status create_barrier(void *context, ww_cancel *cancel)
 	return ww_barrier_create(scene.broker, "b", BARRIER(.count = 2), cancel, NULL);
 }
 
-SCENE_CASE(cancel_barrier_while_broker_hangs, 0)
+SCENE_CASE(cancel_barrier_while_broker_hangs, NO_DEVICE)
 {
 	struct things things = {.timeout_ns = WW_FOREVER};
 	OWN(barrier) ww_barrier *second;
@@ -566,10 +559,8 @@ static ww_status import_event(void *context, ww_cancel *cancel)
 {
 	const struct things *things = context;
 	OWN(event) ww_event *got;
-	ww_status status = ww_event_import(scene.device, scene.broker, &things->token, cancel,
-		&got);
 
-	return status;
+	return ww_event_import(scene.device, scene.broker, &things->token, cancel, &got);
 }
 
 SCENE_CASE(cancel_event_while_broker_hangs, WW_CAP_EVENT)

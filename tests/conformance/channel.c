@@ -29,37 +29,36 @@ static void nothing_must_come(ww_channel *channel)
 
 SCENE_CASE(channel_create_refuses, 0)
 {
-	struct ww_array array;
 	const int64_t shape[] = {1025};
-	ww_channel *channel;
+	struct ww_array array;
+	const struct {
+		ww_status status;
+		const char *word;
+		struct ww_channel_params params;
+	} wrong[] = {
+		{WW_ERR_INVALID, "slot_bytes", {.slots = 2}},
+		{WW_ERR_INVALID, "policy 4 of a channel; use 1 (block)",
+			{.slot_bytes = 1, .policy = 4}},
+		{WW_ERR_INVALID, "4096", {.slot_bytes = 1, .slots = 4097}},
+		{WW_ERR_INVALID, "32", {.slot_bytes = 1, .consumers_max = 33}},
+		{WW_ERR_INVALID, "= 7 are needed",
+			{.slot_bytes = 1, .slots = 6, .policy = WW_CHANNEL_LATEST}},
+		{WW_ERR_OVERFLOW, "slots", {.slot_bytes = UINT64_MAX / 4, .slots = 8}},
+		{WW_ERR_MISMATCH, "do not fit into slots of 4096 bytes",
+			{.slot_bytes = SLOT_BYTES, .array = &array}},
+	};
 
-	MUST_REFUSE(WW_ERR_INVALID, "slot_bytes",
-		ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
-			&channel));
-	MUST_REFUSE(WW_ERR_INVALID, "policy",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = 1, .policy = 4), NULL, &channel));
-	MUST_REFUSE(WW_ERR_INVALID, "4096",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = 1, .slots = 4097), NULL, &channel));
-	MUST_REFUSE(WW_ERR_INVALID, "32",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = 1, .consumers_max = 33), NULL, &channel));
-	MUST_REFUSE(WW_ERR_INVALID, "= 7 are needed",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = 1, .slots = 6, .policy = WW_CHANNEL_LATEST), NULL,
-			&channel));
-	MUST_REFUSE(WW_ERR_INVALID, "policy 4 of a channel; use 1 (block)",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = 1, .policy = 4), NULL, &channel));
-	MUST_REFUSE(WW_ERR_OVERFLOW, "slots",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = UINT64_MAX / 4, .slots = 8), NULL, &channel));
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
-	MUST_REFUSE(WW_ERR_MISMATCH, "do not fit into slots of 4096 bytes",
-		ww_channel_create(scene.device, scene.broker, "c",
-			CHANNEL(.slot_bytes = SLOT_BYTES, .array = &array), NULL, &channel));
-	MUST(!channel);
+	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
+		struct ww_channel_params params = wrong[i].params;
+		ww_channel *channel = (ww_channel *)&params;
+
+		params.struct_size = sizeof(params);
+		MUST_REFUSE(wrong[i].status, wrong[i].word,
+			ww_channel_create(scene.device, scene.broker, "c", &params, NULL,
+				&channel));
+		MUST(!channel);
+	}
 	scene_has_objects(0);
 }
 

@@ -69,7 +69,7 @@ CASE(channel_release_orders, CHANNEL_STREAMS)
 	MUST_OK(ww_stream_copy(reads, ww_memory_pointer(to), got.pointer, sizeof(copy)));
 	MUST_OK(ww_channel_release(consumer, &got, reads));
 	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
-	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
 	MUST_OK(ww_stream_fill(writes, frame.pointer, 0, 4, 16));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
 	MUST_OK(ww_channel_discard(producer, &frame, NULL));
@@ -112,7 +112,7 @@ static void releases_must_order(struct readers *readers, ww_channel *producer, w
 		MUST_OK(ww_channel_release(readers->consumers[which], &got,
 			readers->streams[which]));
 	}
-	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
 	for (int i = 1; i <= 3; i++) {
 		which = (last + i) % 3;
 		MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
@@ -163,13 +163,13 @@ CASE(channel_own_work_orders, CHANNEL_STREAMS)
 	first = stream_make(scene.device);
 	second = stream_make(scene.device);
 	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
-	MUST_OK(ww_channel_acquire(producer, first, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, first, FOREVER, NULL, &frame));
 	gate_close(&gate, first);
 	MUST_OK(ww_channel_discard(producer, &frame, first));
 	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
-	MUST_OK(ww_channel_acquire(producer, first, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, first, FOREVER, NULL, &frame));
 	MUST_OK(ww_channel_discard(producer, &frame, first));
-	MUST_OK(ww_channel_acquire(producer, second, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, second, FOREVER, NULL, &frame));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(second));
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(second, FOREVER, NULL));

@@ -157,10 +157,8 @@ static void keep_primary_of(ww_device *device)
 	MUST_EQUAL(0, driver_get()->cuDevicePrimaryCtxRelease(ordinal));
 }
 
-CASE(context_primary_stays, NEEDS_CUDA)
+DEVICE_CASE(context_primary_stays, NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
-
 	keep_primary_of(device);
 }
 
@@ -171,10 +169,9 @@ CASE(context_other_stays, NEEDS_OTHER_GPU)
 	keep_primary_of(other);
 }
 
-CASE(context_own_stays, NEEDS_CUDA)
+DEVICE_CASE(context_own_stays, NEEDS_CUDA)
 {
 	const struct driver *driver = driver_get();
-	OWN(device) ww_device *device = subject_open();
 	ww_CUcontext context;
 
 	MUST_EQUAL(0, driver->cuCtxCreate(&context, WW_CU_CTX_SCHED_AUTO, ordinal_of(device)));
@@ -185,12 +182,11 @@ CASE(context_own_stays, NEEDS_CUDA)
 }
 
 /* A call that fails leaves it alone too. */
-CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
+DEVICE_CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	struct ww_memory_params params = {.struct_size = sizeof(params),
 		.bytes = UINT64_C(1) << 46};
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none;

@@ -76,15 +76,8 @@ static void go_round_all(uint32_t kind)
 		go_round(&bench, sizes[i], 0, 0);
 }
 
-CASE(copy_all_directions, 0)
-{
-	go_round_all(WW_MEMORY_VMM);
-}
-
-CASE(copy_host_kind, WW_CAP_HOST_MEMORY)
-{
-	go_round_all(WW_MEMORY_HOST);
-}
+CASE_CALL(copy_all_directions, 0, go_round_all(WW_MEMORY_VMM))
+CASE_CALL(copy_host_kind, WW_CAP_HOST_MEMORY, go_round_all(WW_MEMORY_HOST))
 
 CASE(copy_odd_offsets, 0)
 {
@@ -95,9 +88,8 @@ CASE(copy_odd_offsets, 0)
 	go_round(&bench, 65535, 7, 2);
 }
 
-CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *vmm = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *host = memory_make(device, WW_MEMORY_HOST, 2 * MIB);
@@ -114,9 +106,8 @@ CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
 }
 
 /* Memory of another device, made reachable by importing it for this one. */
-CASE(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER)
+DEVICE_CASE(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *here = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -152,6 +143,18 @@ CASE(copy_nothing, 0)
 	pattern_verify(bench.a, 2);
 }
 
+static void refuse_copy(const struct bench *bench, ww_status status, const char *word, void *to,
+	const void *from, uint64_t bytes)
+{
+	MUST_REFUSE(status, word, ww_stream_copy(bench->stream, to, from, bytes));
+}
+
+static void refuse_fill(const struct bench *bench, ww_status status, const char *word, void *to,
+	uint32_t value_bytes, uint64_t count)
+{
+	MUST_REFUSE(status, word, ww_stream_fill(bench->stream, to, 9, value_bytes, count));
+}
+
 /* The end of a span lies behind the end of its memory. */
 CASE(copy_refuses_leaving, 0)
 {
@@ -161,14 +164,10 @@ CASE(copy_refuses_leaving, 0)
 	MUST(buffer);
 	set_up(&bench, WW_MEMORY_VMM);
 	pattern_write(bench.a, 3);
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_copy(bench.stream, bench.to + bench.bytes - 1, buffer, 2));
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_copy(bench.stream, bench.to, bench.from, bench.bytes + 1));
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_copy(bench.stream, buffer, bench.from + bench.bytes - 1, 2));
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_copy(bench.stream, bench.to + 1, buffer, bench.bytes));
+	refuse_copy(&bench, WW_ERR_INVALID, "", bench.to + bench.bytes - 1, buffer, 2);
+	refuse_copy(&bench, WW_ERR_INVALID, "", bench.to, bench.from, bench.bytes + 1);
+	refuse_copy(&bench, WW_ERR_INVALID, "", buffer, bench.from + bench.bytes - 1, 2);
+	refuse_copy(&bench, WW_ERR_INVALID, "", bench.to + 1, buffer, bench.bytes);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 3);
 	memory_must_be(bench.b, 0);
@@ -183,8 +182,8 @@ CASE(copy_refuses_entering, 0)
 	set_up(&bench, WW_MEMORY_VMM);
 	pattern_write(bench.a, 3);
 	pattern_write(bench.b, 3);
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(bench.stream, bench.to - 1, buffer, 2));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(bench.stream, buffer, bench.from - 8, 16));
+	refuse_copy(&bench, WW_ERR_INVALID, "", bench.to - 1, buffer, 2);
+	refuse_copy(&bench, WW_ERR_INVALID, "", buffer, bench.from - 8, 16);
 	MUST_REFUSE(WW_ERR_INVALID, "",
 		ww_stream_copy(bench.stream, bench.to - 1, buffer,
 			bench.bytes + 2)); /* all of it, and more on both sides */
@@ -199,9 +198,8 @@ CASE(copy_refuses_overflow, 0)
 	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
-	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_copy(bench.stream, bench.to, &byte, UINT64_MAX));
-	MUST_REFUSE(WW_ERR_OVERFLOW, "",
-		ww_stream_copy(bench.stream, &byte, bench.from, UINT64_MAX));
+	refuse_copy(&bench, WW_ERR_OVERFLOW, "", bench.to, &byte, UINT64_MAX);
+	refuse_copy(&bench, WW_ERR_OVERFLOW, "", &byte, bench.from, UINT64_MAX);
 	memory_must_be(bench.a, 0);
 }
 
@@ -211,12 +209,11 @@ static void must_refuse_writes(struct bench *bench, ww_memory *reader)
 	uint8_t *to = ww_memory_pointer(reader);
 	uint8_t buffer[64] = {0};
 
-	MUST_REFUSE(WW_ERR_ACCESS, "read", ww_stream_fill(bench->stream, to, 0, 1, 1));
-	MUST_REFUSE(WW_ERR_ACCESS, "read", ww_stream_fill(bench->stream, to + 64, 1, 4, 16));
-	MUST_REFUSE(WW_ERR_ACCESS, "read", ww_stream_copy(bench->stream, to, buffer, 64));
-	MUST_REFUSE(WW_ERR_ACCESS, "read", ww_stream_copy(bench->stream, to, bench->from, 64));
-	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_stream_copy(bench->stream, to + bench->bytes - 1, buffer, 1));
+	refuse_fill(bench, WW_ERR_ACCESS, "read", to, 1, 1);
+	refuse_fill(bench, WW_ERR_ACCESS, "read", to + 64, 4, 16);
+	refuse_copy(bench, WW_ERR_ACCESS, "read", to, buffer, 64);
+	refuse_copy(bench, WW_ERR_ACCESS, "read", to, bench->from, 64);
+	refuse_copy(bench, WW_ERR_ACCESS, "read", to + bench->bytes - 1, buffer, 1);
 	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	pattern_verify(bench->a, 4);
 	pattern_verify(reader, 4);
@@ -234,15 +231,8 @@ static void refuse_read_only(uint32_t kind)
 	must_refuse_writes(&bench, reader);
 }
 
-CASE(copy_refuses_read_only, WW_CAP_EXPORT)
-{
-	refuse_read_only(WW_MEMORY_VMM);
-}
-
-CASE(copy_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
-{
-	refuse_read_only(WW_MEMORY_HOST);
-}
+CASE_CALL(copy_refuses_read_only, WW_CAP_EXPORT, refuse_read_only(WW_MEMORY_VMM))
+CASE_CALL(copy_read_only_host_kind, WW_CAP_HOST_READ_ONLY, refuse_read_only(WW_MEMORY_HOST))
 
 CASE(copy_from_read_only, WW_CAP_EXPORT)
 {
@@ -304,10 +294,10 @@ CASE(copy_misuse, NEEDS_MISUSE_STATUS)
 
 	set_up(&bench, WW_MEMORY_VMM);
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(NULL, bench.to, &byte, 1));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(bench.stream, NULL, &byte, 1));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(bench.stream, bench.to, NULL, 1));
+	refuse_copy(&bench, WW_ERR_INVALID, "", NULL, &byte, 1);
+	refuse_copy(&bench, WW_ERR_INVALID, "", bench.to, NULL, 1);
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(NULL, bench.to, 0, 1, 1));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(bench.stream, NULL, 0, 1, 1));
+	refuse_fill(&bench, WW_ERR_INVALID, "", NULL, 1, 1);
 }
 
 /* Fills `count` values behind `offset` and checks every byte around. */
@@ -367,10 +357,9 @@ CASE(fill_refuses_misaligned, 0)
 	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
-	MUST_REFUSE(WW_ERR_INVALID, "align", ww_stream_fill(bench.stream, bench.to + 1, 9, 2, 1));
+	refuse_fill(&bench, WW_ERR_INVALID, "align", bench.to + 1, 2, 1);
 	for (uint64_t offset = 1; offset < 4; offset++)
-		MUST_REFUSE(WW_ERR_INVALID, "align",
-			ww_stream_fill(bench.stream, bench.to + offset, 9, 4, 1));
+		refuse_fill(&bench, WW_ERR_INVALID, "align", bench.to + offset, 4, 1);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 }
@@ -382,8 +371,7 @@ CASE(fill_refuses_value_bytes, 0)
 
 	set_up(&bench, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++)
-		MUST_REFUSE(WW_ERR_INVALID, "1, 2 or 4",
-			ww_stream_fill(bench.stream, bench.to, 9, wrong[i], 1));
+		refuse_fill(&bench, WW_ERR_INVALID, "1, 2 or 4", bench.to, wrong[i], 1);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 }
@@ -393,11 +381,9 @@ CASE(fill_refuses_leaving, 0)
 	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_fill(bench.stream, bench.to, 9, 1, bench.bytes + 1));
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_stream_fill(bench.stream, bench.to + 4, 9, 4, bench.bytes / 4));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(bench.stream, bench.to - 4, 9, 4, 2));
+	refuse_fill(&bench, WW_ERR_INVALID, "", bench.to, 1, bench.bytes + 1);
+	refuse_fill(&bench, WW_ERR_INVALID, "", bench.to + 4, 4, bench.bytes / 4);
+	refuse_fill(&bench, WW_ERR_INVALID, "", bench.to - 4, 4, 2);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 }
@@ -407,10 +393,9 @@ CASE(fill_refuses_overflow, 0)
 	ENDED_BY(tear_down) struct bench bench;
 
 	set_up(&bench, WW_MEMORY_VMM);
-	MUST_REFUSE(WW_ERR_OVERFLOW, "",
-		ww_stream_fill(bench.stream, bench.to, 9, 4, UINT64_MAX / 4 + 1));
-	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_fill(bench.stream, bench.to, 9, 2, UINT64_MAX));
-	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_stream_fill(bench.stream, bench.to, 9, 1, UINT64_MAX));
+	refuse_fill(&bench, WW_ERR_OVERFLOW, "", bench.to, 4, UINT64_MAX / 4 + 1);
+	refuse_fill(&bench, WW_ERR_OVERFLOW, "", bench.to, 2, UINT64_MAX);
+	refuse_fill(&bench, WW_ERR_OVERFLOW, "", bench.to, 1, UINT64_MAX);
 	memory_must_be(bench.a, 0);
 }
 
@@ -423,9 +408,8 @@ static void refuse_fill_read_only(uint32_t kind)
 	pattern_write(bench.a, 7);
 	reader = memory_reimport(bench.a, bench.device, WW_ACCESS_READ);
 	for (uint32_t value_bytes = 1; value_bytes <= 4; value_bytes *= 2)
-		MUST_REFUSE(WW_ERR_ACCESS, "read",
-			ww_stream_fill(bench.stream, ww_memory_pointer(reader), 1, value_bytes,
-				bench.bytes / value_bytes));
+		refuse_fill(&bench, WW_ERR_ACCESS, "read", ww_memory_pointer(reader), value_bytes,
+			bench.bytes / value_bytes);
 	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 7);
 	/* The mapping beside it is still writable. */
@@ -434,12 +418,6 @@ static void refuse_fill_read_only(uint32_t kind)
 	memory_must_be(reader, 0x31);
 }
 
-CASE(fill_refuses_read_only, WW_CAP_EXPORT)
-{
-	refuse_fill_read_only(WW_MEMORY_VMM);
-}
-
-CASE(fill_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
-{
-	refuse_fill_read_only(WW_MEMORY_HOST);
-}
+CASE_CALL(fill_refuses_read_only, WW_CAP_EXPORT, refuse_fill_read_only(WW_MEMORY_VMM))
+CASE_CALL(fill_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY,
+	refuse_fill_read_only(WW_MEMORY_HOST))

@@ -19,9 +19,8 @@ CASE(device_count, 0)
 	MUST_EQUAL(1, count);
 }
 
-CASE(device_count_cuda, NEEDS_CUDA)
+DEVICE_CASE(device_count_cuda, NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	uint32_t count = 0;
 
 	MUST_OK(ww_device_count(WW_BACKEND_CUDA, &count));
@@ -45,10 +44,8 @@ static void must_open_same(ww_device *device, const char *name)
 		FAIL("\"%s\" opened another device", name);
 }
 
-CASE(device_open_by_selector, 0)
+DEVICE_CASE(device_open_by_selector, 0)
 {
-	OWN(device) ww_device *device = subject_open();
-
 	must_open_same(device, device_info(device).selector);
 }
 
@@ -115,9 +112,8 @@ CASE(device_open_by_uuid, NEEDS_CUDA)
 }
 
 /* A process opens the device of each slice that it receives. */
-CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
+DEVICE_CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	const struct ww_device_info info = device_info(device);
 	char name[64];
 	uint64_t before;
@@ -229,10 +225,8 @@ CASE(device_open_refuses_missing, NEEDS_CUDA)
 	MUST(!device);
 }
 
-CASE(device_open_twice_is_one, 0)
+DEVICE_CASE(device_open_twice_is_one, 0)
 {
-	OWN(device) ww_device *device = subject_open();
-
 	must_open_same(device, subject_name());
 	/* The count went back: the device is still there. */
 	MUST(device_info(device).backend > 0);
@@ -297,10 +291,9 @@ static bool is_text(const char *text, size_t room)
 	return text[0] && memchr(text, '\0', room);
 }
 
-CASE(device_info_fields, 0)
+DEVICE_CASE(device_info_fields, 0)
 {
 	static const uint8_t no_uuid[WW_DEVICE_UUID_BYTES];
-	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
@@ -351,9 +344,8 @@ CASE(device_info_is_versioned, 0)
 	ww_device_unref(device);
 }
 
-CASE(device_other_differs, NEEDS_OTHER_GPU)
+DEVICE_CASE(device_other_differs, NEEDS_OTHER_GPU)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	struct ww_device_info a = device_info(device);
 	struct ww_device_info b = device_info(other);
@@ -364,10 +356,9 @@ CASE(device_other_differs, NEEDS_OTHER_GPU)
 	MUST(strcmp(a.selector, b.selector));
 }
 
-CASE(device_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(device_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
-	OWN(device) ww_device *device = subject_open();
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_open("host", NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_count(WW_BACKEND_HOST, NULL));

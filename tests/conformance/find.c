@@ -72,20 +72,12 @@ static void find_created(uint32_t kind)
 	}
 }
 
-CASE(find_created_memory, 0)
-{
-	find_created(WW_MEMORY_VMM);
-}
-
-CASE(find_created_memory_host_kind, WW_CAP_HOST_MEMORY)
-{
-	find_created(WW_MEMORY_HOST);
-}
+CASE_CALL(find_created_memory, 0, find_created(WW_MEMORY_VMM))
+CASE_CALL(find_created_memory_host_kind, WW_CAP_HOST_MEMORY, find_created(WW_MEMORY_HOST))
 
 /* Two mappings of the same bytes are two memories. */
-CASE(find_imported_memory, WW_CAP_EXPORT)
+DEVICE_CASE(find_imported_memory, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 
@@ -95,9 +87,8 @@ CASE(find_imported_memory, WW_CAP_EXPORT)
 	must_find(reader);
 }
 
-CASE(find_holds_what_it_found, 0)
+DEVICE_CASE(find_holds_what_it_found, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t *pointer = ww_memory_pointer(memory);
 	ww_memory *found;
@@ -111,9 +102,8 @@ CASE(find_holds_what_it_found, 0)
 	must_not_find(pointer);
 }
 
-CASE(find_no_other_addresses, 0)
+DEVICE_CASE(find_no_other_addresses, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(heap) void *block = malloc(4 * MIB);
 
@@ -137,9 +127,8 @@ CASE(find_misuse, NEEDS_MISUSE_STATUS)
 /* --- parts --- */
 
 /* The smallest part that has the byte; where there is none, the whole. */
-CASE(find_parts_of_memory, 0)
+DEVICE_CASE(find_parts_of_memory, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t *pointer = ww_memory_pointer(memory);
 	ww_memory *large;
@@ -204,18 +193,15 @@ CASE(find_no_freed_memory, WW_CAP_FOREIGN)
 
 static void find_slices_of(uint32_t kind)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = kind,
-		.chunk_bytes = 2 * MIB,
-	};
 	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[40];
 	ww_pool *pools[2];
 	uint8_t *freed;
 
 	for (size_t i = 0; i < CHECK_COUNT(pools); i++)
-		MUST_OK(ww_pool_create(device, &params, &pools[i]));
+		MUST_OK(ww_pool_create(device,
+			WW_PARAMS(struct ww_pool_params, .kind = kind, .chunk_bytes = 2 * MIB),
+			&pools[i]));
 	for (size_t i = 0; i < CHECK_COUNT(slices); i++)
 		MUST_OK(ww_pool_alloc(pools[i % 2], 100 * (i + 1) * (i + 1), 0, 0, NULL,
 			&slices[i]));
@@ -235,15 +221,8 @@ static void find_slices_of(uint32_t kind)
 	must_not_find(freed);
 }
 
-CASE(find_slices, WW_CAP_EXPORT)
-{
-	find_slices_of(WW_MEMORY_VMM);
-}
-
-CASE(find_slices_host_kind, WW_CAP_HOST_MEMORY)
-{
-	find_slices_of(WW_MEMORY_HOST);
-}
+CASE_CALL(find_slices, WW_CAP_EXPORT, find_slices_of(WW_MEMORY_VMM))
+CASE_CALL(find_slices_host_kind, WW_CAP_HOST_MEMORY, find_slices_of(WW_MEMORY_HOST))
 
 /* --- while memory ends --- */
 
@@ -294,10 +273,9 @@ static ww_memory *make_part(ww_memory *memory)
 	return part;
 }
 
-CASE(find_while_memory_ends, WW_CAP_EXPORT)
+DEVICE_CASE(find_while_memory_ends, WW_CAP_EXPORT)
 {
 	static struct search search;
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool;
 
 	MUST_OK(ww_pool_create(device, NULL, &pool));

@@ -127,10 +127,9 @@ static void count_call(void *context)
 	(*(int *)context)++;
 }
 
-CASE(foreign_release_is_called_once, 0)
+DEVICE_CASE(foreign_release_is_called_once, 0)
 {
 	struct ww_wrap_params params = {.struct_size = sizeof(params), .release = count_call};
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	ww_memory *wrapped;
 	int calls = 0;
@@ -151,14 +150,10 @@ CASE(foreign_release_is_called_once, 0)
 static ww_memory *wrap_counted(ww_device *device, const struct allocation *allocation,
 	uint64_t offset, int *calls)
 {
-	const struct ww_wrap_params params = {
-		.struct_size = sizeof(params),
-		.release = count_call,
-		.context = calls,
-	};
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_wrap(device, allocation_at(allocation, offset), FOREIGN_SPAN, &params,
+	MUST_OK(ww_memory_wrap(device, allocation_at(allocation, offset), FOREIGN_SPAN,
+		WW_PARAMS(struct ww_wrap_params, .release = count_call, .context = calls),
 		&memory));
 	return memory;
 }
@@ -184,11 +179,6 @@ static void release_parts(enum allocation_kind kind)
 /* Not while this process holds another span of the allocation by a token of its own. */
 static void release_held(enum allocation_kind kind, uint32_t access)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = access,
-		.bytes = FOREIGN_SPAN / 2,
-	};
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, kind);
 	int calls[2] = {0, 0};
@@ -199,7 +189,9 @@ static void release_held(enum allocation_kind kind, uint32_t access)
 	scene_begin();
 	for (int i = 0; i < 2; i++)
 		parts[i] = wrap_counted(device, &allocation, FOREIGN_SPAN * (uint64_t)i, &calls[i]);
-	MUST_OK(ww_memory_export(parts[0], scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_export(parts[0], scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = access, .bytes = FOREIGN_SPAN / 2),
+		NULL, &token));
 	MUST_OK(ww_memory_import(device, scene.broker, &token,
 		WW_PARAMS(struct ww_import_params, .access = access), NULL, &held, NULL));
 	for (int i = 0; i < 2; i++) {
@@ -254,17 +246,14 @@ CASE(foreign_release_comes_after_withdrawal, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
 	struct witness witness = {.description = &description};
-	const struct ww_wrap_params params = {
-		.struct_size = sizeof(params),
-		.release = must_be_withdrawn,
-		.context = &witness,
-	};
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
 	ww_memory *memory;
 
 	witness.device = device;
-	MUST_OK(ww_memory_wrap(device, allocation_at(&allocation, 0), 0, &params, &memory));
+	MUST_OK(ww_memory_wrap(device, allocation_at(&allocation, 0), 0,
+		WW_PARAMS(struct ww_wrap_params, .release = must_be_withdrawn, .context = &witness),
+		&memory));
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_READ, &witness.fd, &description));
 	ww_memory_unref(memory);
 	MUST_EQUAL(1, witness.calls);
@@ -318,15 +307,8 @@ static void wrap_own(uint32_t kind)
 	pattern_verify(wrapped, 3); /* it keeps the memory */
 }
 
-CASE(foreign_wrap_own_memory, 0)
-{
-	wrap_own(WW_MEMORY_VMM);
-}
-
-CASE(foreign_wrap_own_memory_host_kind, WW_CAP_HOST_MEMORY)
-{
-	wrap_own(WW_MEMORY_HOST);
-}
+CASE_CALL(foreign_wrap_own_memory, 0, wrap_own(WW_MEMORY_VMM))
+CASE_CALL(foreign_wrap_own_memory_host_kind, WW_CAP_HOST_MEMORY, wrap_own(WW_MEMORY_HOST))
 
 /* The allocation is gone and another one has its address: neither is taken for the other. */
 static void reallocate(enum allocation_kind kind, const char *word)
@@ -395,9 +377,8 @@ CASE(foreign_wrap_refuses_kinds, WW_CAP_FOREIGN)
 	}
 }
 
-CASE(foreign_wrap_refuses_other_memory, 0)
+DEVICE_CASE(foreign_wrap_refuses_other_memory, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(heap) void *heap = malloc(FOREIGN_BYTES);
 
 	MUST(heap);
@@ -405,9 +386,8 @@ CASE(foreign_wrap_refuses_other_memory, 0)
 	refuse_wrap(device, heap, FOREIGN_BYTES, WW_ERR_UNSUPPORTED, "ww_memory_copy_in");
 }
 
-CASE(foreign_wrap_refuses_no_memory, WW_CAP_FOREIGN)
+DEVICE_CASE(foreign_wrap_refuses_no_memory, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	void *nothing = mmap(NULL, FOREIGN_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	MUST(nothing != MAP_FAILED);
@@ -455,10 +435,9 @@ CASE(foreign_wrap_refuses_other_gpu, WW_CAP_FOREIGN | NEEDS_OTHER_GPU)
 	foreign_end(device, &allocation);
 }
 
-CASE(foreign_wrap_params_are_versioned, 0)
+DEVICE_CASE(foreign_wrap_params_are_versioned, 0)
 {
 	struct ww_wrap_params params = {.struct_size = sizeof(params), .flags = 4};
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	void *pointer = ww_memory_pointer(memory);
 	ww_memory *wrapped;
@@ -472,10 +451,9 @@ CASE(foreign_wrap_params_are_versioned, 0)
 
 /* --- copies --- */
 
-CASE(foreign_copy_in, 0)
+DEVICE_CASE(foreign_copy_in, 0)
 {
 	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = FOREIGN_SPAN};
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(heap) uint8_t *source = malloc(FOREIGN_BYTES);
 	OWN(heap) uint8_t *got = malloc(FOREIGN_SPAN);
@@ -512,10 +490,9 @@ CASE(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)
 
 /* --- the strict flag --- */
 
-CASE(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)
+DEVICE_CASE(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	OWN(memory) ww_memory *again;
 	OWN(fd) int fd;
@@ -527,10 +504,9 @@ CASE(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)
 		&again));
 }
 
-CASE(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)
+DEVICE_CASE(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, FOREIGN_BYTES);
 	OWN(memory) ww_memory *again;
 	OWN(fd) int fd;

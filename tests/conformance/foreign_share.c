@@ -63,7 +63,7 @@ CASE(foreign_token_comes_home, WW_CAP_FOREIGN)
 
 		scene_begin();
 		must_come_home(memory, allocation.bytes);
-		MUST_EQUAL(1, scene_info().objects);
+		scene_has_objects(1);
 		ww_memory_unref(memory);
 		scene_has_objects(0); /* it goes with who had it */
 		scene_end();
@@ -208,9 +208,8 @@ CASE(foreign_descriptor_is_of_the_part, WW_CAP_FOREIGN)
 	}
 }
 
-CASE(foreign_descriptor_is_of_the_own_part, WW_CAP_EXPORT)
+DEVICE_CASE(foreign_descriptor_is_of_the_own_part, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	OWN(memory) ww_memory *part;
 
@@ -426,9 +425,8 @@ CASE(foreign_handle_of_other_kinds_refused, WW_CAP_FOREIGN | WW_CAP_EXPORT)
 	foreign_end(device, &allocation);
 }
 
-CASE(foreign_handle_of_own_memory_refused, 0)
+DEVICE_CASE(foreign_handle_of_own_memory_refused, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	struct ww_memory_handle handle;
 	uint64_t offset;
@@ -437,10 +435,9 @@ CASE(foreign_handle_of_own_memory_refused, 0)
 		ww_memory_handle_get(memory, &handle, &offset));
 }
 
-CASE(foreign_open_handle_refuses, 0)
+DEVICE_CASE(foreign_open_handle_refuses, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&device;
 	ww_status status;
 

@@ -96,11 +96,11 @@ SCENE_CASE(in_flight_keeps, WW_CAP_EXPORT)
 	memory = scene_make(BYTES, 2);
 	MUST_OK(ww_memory_export(memory, scene.broker, &brief, NULL, &token));
 	ww_memory_unref(memory);
-	MUST_EQUAL(1, scene_info().objects);
+	scene_has_objects(1);
 	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &memory, NULL));
 	pattern_verify(memory, 2);
 	ww_memory_unref(memory);
-	MUST_EQUAL(0, scene_info().objects);
+	scene_has_objects(0);
 	MUST_EQUAL(0, count_flights(NULL)); /* so the connection need not stay */
 }
 

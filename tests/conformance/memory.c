@@ -29,19 +29,13 @@ static void check_info(uint32_t kind, uint32_t route)
 	MUST(!ww_memory_unref(memory));
 }
 
-CASE(memory_vmm_info, 0)
-{
-	check_info(WW_MEMORY_VMM, subject_is_cuda() ? WW_ROUTE_LOCAL : WW_ROUTE_HOST);
-}
+CASE_CALL(memory_vmm_info, 0,
+	check_info(WW_MEMORY_VMM, subject_is_cuda() ? WW_ROUTE_LOCAL : WW_ROUTE_HOST))
+CASE_CALL(memory_host_info, WW_CAP_HOST_MEMORY,
+	check_info(WW_MEMORY_HOST, subject_is_cuda() ? WW_ROUTE_HOST_REGISTERED : WW_ROUTE_HOST))
 
-CASE(memory_host_info, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(memory_kind_zero_is_vmm, 0)
 {
-	check_info(WW_MEMORY_HOST, subject_is_cuda() ? WW_ROUTE_HOST_REGISTERED : WW_ROUTE_HOST);
-}
-
-CASE(memory_kind_zero_is_vmm, 0)
-{
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, 0, 1);
 
 	MUST_EQUAL(WW_MEMORY_VMM, memory_info(memory).kind);
@@ -60,9 +54,8 @@ static void check_rounding(ww_device *device, uint32_t kind, uint64_t unit)
 	}
 }
 
-CASE(memory_rounds_up, 0)
+DEVICE_CASE(memory_rounds_up, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 
 	check_rounding(device, WW_MEMORY_VMM, info.granularity);
@@ -78,20 +71,11 @@ static void check_zero(uint32_t kind, uint64_t bytes)
 	memory_must_be(memory, 0);
 }
 
-CASE(memory_is_zero, 0)
-{
-	check_zero(WW_MEMORY_VMM, 5 * MIB);
-}
+CASE_CALL(memory_is_zero, 0, check_zero(WW_MEMORY_VMM, 5 * MIB))
+CASE_CALL(memory_host_is_zero, WW_CAP_HOST_MEMORY, check_zero(WW_MEMORY_HOST, 5 * MIB))
 
-CASE(memory_host_is_zero, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(memory_is_zero_after_use, 0)
 {
-	check_zero(WW_MEMORY_HOST, 5 * MIB);
-}
-
-CASE(memory_is_zero_after_use, 0)
-{
-	OWN(device) ww_device *device = subject_open();
-
 	for (uint32_t i = 0; i < 8; i++) {
 		ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
@@ -102,9 +86,8 @@ CASE(memory_is_zero_after_use, 0)
 }
 
 /* Whether the CPU reaches vmm memory is what the capability says. */
-CASE(memory_cpu_pointer, 0)
+DEVICE_CASE(memory_cpu_pointer, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	bool reaches = device_info(device).capabilities & WW_CAP_CPU_ACCESS;
 
@@ -115,9 +98,8 @@ CASE(memory_cpu_pointer, 0)
 	}
 }
 
-CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 1 * MIB);
 	OWN(heap) uint8_t *expected = malloc(1 * MIB);
 
@@ -129,9 +111,8 @@ CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
 	MUST_MATCH(expected, ww_memory_host_pointer(memory), 1 * MIB);
 }
 
-CASE(memory_ids_differ, 0)
+DEVICE_CASE(memory_ids_differ, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *a = memory_make(device, WW_MEMORY_VMM, 1);
 	OWN(memory) ww_memory *b = memory_make(device, WW_MEMORY_VMM, 1);
 
@@ -139,9 +120,8 @@ CASE(memory_ids_differ, 0)
 	MUST(ww_memory_pointer(a) != ww_memory_pointer(b));
 }
 
-CASE(memory_ref_counts, 0)
+DEVICE_CASE(memory_ref_counts, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	MUST(ww_memory_ref(memory) == memory);
@@ -231,9 +211,8 @@ CASE(memory_refuses_overflow, 0)
 	must_refuse_bytes(WW_MEMORY_VMM, UINT64_MAX - 2 * MIB + 2, WW_ERR_OVERFLOW);
 }
 
-CASE(memory_refuses_too_much, 0)
+DEVICE_CASE(memory_refuses_too_much, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 	ww_status status = subject_is_cuda() ? WW_ERR_DEVICE_MEMORY : WW_ERR_NO_MEMORY;
 
@@ -241,12 +220,10 @@ CASE(memory_refuses_too_much, 0)
 	must_refuse_bytes(WW_MEMORY_VMM, UINT64_C(1) << 46, status);
 }
 
-CASE(memory_host_refuses_too_much, WW_CAP_HOST_MEMORY)
-{
-	must_refuse_bytes(WW_MEMORY_HOST, UINT64_C(1) << 46, WW_ERR_NO_MEMORY);
-}
+CASE_CALL(memory_host_refuses_too_much, WW_CAP_HOST_MEMORY,
+	must_refuse_bytes(WW_MEMORY_HOST, UINT64_C(1) << 46, WW_ERR_NO_MEMORY))
 
-CASE(memory_refuses_unknown, 0)
+DEVICE_CASE(memory_refuses_unknown, 0)
 {
 	static const struct ww_memory_params wrong[] = {
 		{.struct_size = sizeof(wrong[0]), .kind = 3, .bytes = 1},
@@ -257,7 +234,6 @@ CASE(memory_refuses_unknown, 0)
 			.bytes = 1,
 			.flags = UINT64_C(1) << 63},
 	};
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory;
 
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
@@ -268,15 +244,11 @@ CASE(memory_refuses_unknown, 0)
 	}
 }
 
-CASE(memory_unref_of_null, 0)
-{
-	MUST(!ww_memory_unref(NULL));
-}
+CASE_CALL(memory_unref_of_null, 0, MUST(!ww_memory_unref(NULL)))
 
 /* As much as there is in all, several times over, one after the other. */
-CASE(memory_release_gives_back, 0)
+DEVICE_CASE(memory_release_gives_back, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	uint64_t bytes = device_free_bytes(device) / 4 / (2 * MIB) * (2 * MIB);
 
 	if (bytes > 512 * MIB)
@@ -285,11 +257,10 @@ CASE(memory_release_gives_back, 0)
 		ww_memory_unref(memory_make(device, WW_MEMORY_VMM, bytes));
 }
 
-CASE(memory_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(memory_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
 	ww_memory *none;
 

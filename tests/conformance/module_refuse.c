@@ -23,10 +23,9 @@ static void refuse_image(ww_device *device, ww_status expected, const char *word
 	MUST(!module);
 }
 
-CASE(module_refuses_what_is_none, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_what_is_none, WW_CAP_MODULE)
 {
 	static const char fatbin[16] = "\x50\xed\x55\xba\x01\x00\x10\x00\xff";
-	OWN(device) ww_device *device = subject_open();
 
 	refuse_image(device, WW_ERR_INVALID, "no module", "", 0);
 	refuse_image(device, WW_ERR_INVALID, "no module", "#!/bin/sh\n", 10);
@@ -36,9 +35,8 @@ CASE(module_refuses_what_is_none, WW_CAP_MODULE)
 	refuse_image(device, WW_ERR_INVALID, "cut short", fatbin, 5);
 }
 
-CASE(module_refuses_files, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_files, WW_CAP_MODULE)
 {
-	OWN(device) ww_device *device = subject_open();
 	char folder[] = "/tmp/warpway-module-XXXXXX";
 	char path[64];
 	ww_module *module;
@@ -58,9 +56,8 @@ CASE(module_refuses_files, WW_CAP_MODULE)
 }
 
 /* What is right for the other kind of device. */
-CASE(module_refuses_other_devices, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_other_devices, WW_CAP_MODULE)
 {
-	OWN(device) ww_device *device = subject_open();
 	const char *text = kernels_ptx();
 	ww_module *module;
 
@@ -72,9 +69,8 @@ CASE(module_refuses_other_devices, WW_CAP_MODULE)
 }
 
 /* The driver would read behind the end. */
-CASE(module_refuses_what_is_cut_short, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_what_is_cut_short, WW_CAP_MODULE)
 {
-	OWN(device) ww_device *device = subject_open();
 	FILE *file = fopen(kernels_path(), "re");
 	static char image[1 << 20];
 	uint64_t bytes;
@@ -88,9 +84,8 @@ CASE(module_refuses_what_is_cut_short, WW_CAP_MODULE)
 	refuse_image(device, WW_ERR_INVALID, "cut short", image, bytes - 1);
 }
 
-CASE(module_refuses_flags, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_flags, WW_CAP_MODULE)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_module_params unset = {.struct_size = 0};
 	ww_module *module;
 
@@ -100,11 +95,10 @@ CASE(module_refuses_flags, WW_CAP_MODULE)
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_module_load(device, "/", &unset, &module));
 }
 
-CASE(module_refuses_unknown_functions, WW_CAP_MODULE)
+DEVICE_CASE(module_refuses_unknown_functions, WW_CAP_MODULE)
 {
 	/* The last two are no functions of the object itself. */
 	static const char *const names[] = {"no_such_kernel", "", "SAXPY", "no_kernel", "printf"};
-	OWN(device) ww_device *device = subject_open();
 	OWN(module) ww_module *module = kernels_load(device);
 	ww_kernel *kernel;
 
@@ -180,6 +174,13 @@ CASE(module_refuses_large_launches, WW_CAP_MODULE)
 			.shared_bytes = kernel_info(launcher.kernel).shared_bytes_max}));
 }
 
+static void refuse_arguments(const struct launcher *launcher, ww_status status, const char *word,
+	const struct ww_kernel_argument *arguments, uint32_t count)
+{
+	MUST_REFUSE(status, word,
+		launch(launcher->kernel, launcher->stream, 1, 1, arguments, count));
+}
+
 CASE(module_refuses_wrong_arguments, WW_CAP_MODULE)
 {
 	ENDED_BY(launcher_end) struct launcher launcher = launcher_make();
@@ -190,25 +191,17 @@ CASE(module_refuses_wrong_arguments, WW_CAP_MODULE)
 		check_skip("the driver does not tell a kernel's arguments");
 	for (uint32_t i = 4; i < CHECK_COUNT(arguments); i++)
 		arguments[i] = (struct ww_kernel_argument)ARGUMENT(launcher.a);
-	MUST_REFUSE(WW_ERR_INVALID, "it takes 4",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 3));
-	MUST_REFUSE(WW_ERR_INVALID, "it takes 4",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 5));
-	MUST_REFUSE(WW_ERR_INVALID, "256",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments,
-			WW_KERNEL_ARGUMENTS_MAX + 1));
+	refuse_arguments(&launcher, WW_ERR_INVALID, "it takes 4", arguments, 3);
+	refuse_arguments(&launcher, WW_ERR_INVALID, "it takes 4", arguments, 5);
+	refuse_arguments(&launcher, WW_ERR_INVALID, "256", arguments, WW_KERNEL_ARGUMENTS_MAX + 1);
 	arguments[3].bytes = 4;
-	MUST_REFUSE(WW_ERR_INVALID, "argument 3",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 4));
+	refuse_arguments(&launcher, WW_ERR_INVALID, "argument 3", arguments, 4);
 	arguments[3].bytes = WW_KERNEL_ARGUMENT_BYTES_MAX + 1;
-	MUST_REFUSE(WW_ERR_OVERFLOW, "address",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 4));
+	refuse_arguments(&launcher, WW_ERR_OVERFLOW, "address", arguments, 4);
 	arguments[3].bytes = 0;
-	MUST_REFUSE(WW_ERR_INVALID, "no value",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 4));
+	refuse_arguments(&launcher, WW_ERR_INVALID, "no value", arguments, 4);
 	arguments[3] = (struct ww_kernel_argument){.value = NULL, .bytes = 8};
-	MUST_REFUSE(WW_ERR_INVALID, "no value",
-		launch(launcher.kernel, launcher.stream, 1, 1, arguments, 4));
+	refuse_arguments(&launcher, WW_ERR_INVALID, "no value", arguments, 4);
 }
 
 CASE(module_refuses_streams_of_others, WW_CAP_MODULE | NEEDS_CUDA)
@@ -251,11 +244,10 @@ CASE(module_refuses_other_contexts, WW_CAP_MODULE | NEEDS_CUDA)
 }
 
 /* The compiler's words are in the record. */
-CASE(module_refuses_ptx_that_does_not_compile, WW_CAP_MODULE | NEEDS_CUDA)
+DEVICE_CASE(module_refuses_ptx_that_does_not_compile, WW_CAP_MODULE | NEEDS_CUDA)
 {
 	static const char text[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 				   ".visible .entry broken()\n{\n\tno.such.instruction;\n}\n";
-	OWN(device) ww_device *device = subject_open();
 
 	refuse_image(device, WW_ERR_INVALID, "ptx", text, sizeof(text) - 1);
 }

@@ -18,16 +18,12 @@
 
 ww_pool *pool_make(ww_device *device, uint32_t kind, uint64_t bytes_max, uint32_t slices_max)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = kind,
-		.bytes_max = bytes_max,
-		.chunk_bytes = CHUNK,
-		.slices_max = slices_max,
-	};
 	ww_pool *pool;
 
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device,
+		WW_PARAMS(struct ww_pool_params, .kind = kind, .bytes_max = bytes_max,
+			.chunk_bytes = CHUNK, .slices_max = slices_max),
+		&pool));
 	return pool;
 }
 
@@ -73,19 +69,11 @@ static void slices_are_apart(uint32_t kind)
 	MUST_EQUAL(0, pool_info(pool).bytes_used);
 }
 
-CASE(pool_slices_are_apart, WW_CAP_EXPORT)
-{
-	slices_are_apart(WW_MEMORY_VMM);
-}
+CASE_CALL(pool_slices_are_apart, WW_CAP_EXPORT, slices_are_apart(WW_MEMORY_VMM))
+CASE_CALL(pool_slices_are_apart_host_kind, WW_CAP_HOST_MEMORY, slices_are_apart(WW_MEMORY_HOST))
 
-CASE(pool_slices_are_apart_host_kind, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
 {
-	slices_are_apart(WW_MEMORY_HOST);
-}
-
-CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
-{
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	OWN(memory) ww_memory *first = slice_make(pool, 4096);
 	OWN(memory) ww_memory *second = slice_make(pool, 100);
@@ -103,9 +91,8 @@ CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
 	MUST_MATCH(a.object_id, b.object_id, sizeof(a.object_id)); /* of the chunk */
 }
 
-CASE(pool_aligns, WW_CAP_EXPORT)
+DEVICE_CASE(pool_aligns, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[14];
 	size_t count = 0;
@@ -121,9 +108,8 @@ CASE(pool_aligns, WW_CAP_EXPORT)
 		ww_memory_unref(slices[--count]);
 }
 
-CASE(pool_bytes_come_back, WW_CAP_EXPORT)
+DEVICE_CASE(pool_bytes_come_back, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 2 * CHUNK, 16);
 	struct ww_pool_info info;
 	uint64_t bytes;
@@ -147,9 +133,8 @@ CASE(pool_bytes_come_back, WW_CAP_EXPORT)
 	MUST_EQUAL(1, pool_info(pool).chunk_count);
 }
 
-CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
+DEVICE_CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[3];
 	uint64_t bytes;
@@ -167,9 +152,8 @@ CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
 	ww_memory_unref(slices[1]);
 }
 
-CASE(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)
+DEVICE_CASE(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 8 * CHUNK, 0);
 	OWN(memory) ww_memory *large = slice_make(pool, 3 * CHUNK - 100);
 
@@ -178,9 +162,8 @@ CASE(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)
 }
 
 /* A chunk without slices gives way to one that is needed. */
-CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
+DEVICE_CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 4 * CHUNK, 0);
 	ww_memory *slices[4];
 	ww_memory *large;
@@ -195,9 +178,8 @@ CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
 	ww_memory_unref(slices[3]);
 }
 
-CASE(pool_full, WW_CAP_EXPORT)
+DEVICE_CASE(pool_full, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slices[8];
 	ww_memory *none;
@@ -220,14 +202,14 @@ CASE(pool_full, WW_CAP_EXPORT)
 
 static void limit_is_rounded_up(ww_device *device, uint64_t asked)
 {
-	const struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = asked};
 	uint64_t unit = device_info(device).granularity;
 	struct ww_pool_info info;
 	OWN(memory) ww_memory *slice;
 	ww_memory *none;
 	OWN(pool) ww_pool *pool;
 
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device, WW_PARAMS(struct ww_pool_params, .bytes_max = asked),
+		&pool));
 	info = pool_info(pool);
 	MUST_EQUAL(0, info.bytes_max % unit);
 	MUST(info.bytes_max >= asked && info.bytes_max - asked < unit);
@@ -238,11 +220,10 @@ static void limit_is_rounded_up(ww_device *device, uint64_t asked)
 		ww_pool_alloc(pool, info.bytes_max + 1, 0, 0, NULL, &none));
 }
 
-CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
+DEVICE_CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
 {
 	static const uint64_t limits[] = {1, 100, MIB, 3 * MIB, 16000000};
 	struct ww_pool_params params = WW_INIT(struct ww_pool_params);
-	OWN(device) ww_device *device = subject_open();
 	ww_pool *pool;
 
 	for (size_t i = 0; i < CHECK_COUNT(limits); i++)
@@ -257,19 +238,15 @@ CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
 }
 
 /* Of what the limit leaves, and without touching what has room. */
-CASE(pool_ends_in_a_smaller_chunk, WW_CAP_EXPORT)
+DEVICE_CASE(pool_ends_in_a_smaller_chunk, WW_CAP_EXPORT)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.bytes_max = 5 * CHUNK,
-		.chunk_bytes = 2 * CHUNK,
-	};
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[4];
 	ww_memory *none;
 	OWN(pool) ww_pool *pool;
 
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device,
+		WW_PARAMS(struct ww_pool_params, .bytes_max = 5 * CHUNK, .chunk_bytes = 2 * CHUNK),
+		&pool));
 	for (int i = 0; i < 2; i++)
 		slices[i] = slice_make(pool, CHUNK + 256);
 	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
@@ -296,18 +273,16 @@ static void must_reserve(ww_pool *pool, uint64_t bytes, uint64_t reserved)
 }
 
 /* The fake driver refuses the first of the chunks, or the first two. */
-CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
+DEVICE_CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
 {
-	const struct ww_pool_params params = {.struct_size = sizeof(params),
-		.chunk_bytes = 5 * CHUNK};
-	OWN(device) ww_device *device = subject_open();
 	struct ww_error before;
 	ww_memory *none;
 	OWN(pool) ww_pool *pool;
 
 	if (!fake_get())
 		check_skip("only the fake driver refuses memory when it is told to");
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device, WW_PARAMS(struct ww_pool_params, .chunk_bytes = 5 * CHUNK),
+		&pool));
 	before = *ww_error_last();
 	fake_get()->fail("cuMemCreate", 1, WW_CUDA_ERROR_OUT_OF_MEMORY);
 	must_reserve(pool, CHUNK, 3 * CHUNK);
@@ -324,9 +299,8 @@ CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
 	fake_get()->fail_off();
 }
 
-CASE(pool_slots_full, WW_CAP_EXPORT)
+DEVICE_CASE(pool_slots_full, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 4);
 	ww_memory *slices[4];
 	ww_memory *none;
@@ -341,9 +315,8 @@ CASE(pool_slots_full, WW_CAP_EXPORT)
 		ww_memory_unref(slices[i]);
 }
 
-CASE(pool_create_refuses, WW_CAP_EXPORT)
+DEVICE_CASE(pool_create_refuses, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_pool_params params = {.struct_size = sizeof(params), .kind = 9};
 	ww_pool *pool;
 
@@ -369,9 +342,8 @@ CASE(pool_create_refuses, WW_CAP_EXPORT)
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(device, &params, &pool));
 }
 
-CASE(pool_alloc_refuses, WW_CAP_EXPORT)
+DEVICE_CASE(pool_alloc_refuses, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice;
 
@@ -384,9 +356,8 @@ CASE(pool_alloc_refuses, WW_CAP_EXPORT)
 	MUST_EQUAL(0, pool_info(pool).bytes_reserved);
 }
 
-CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
+DEVICE_CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 5000);
 
@@ -401,9 +372,8 @@ CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
 	ww_memory_unref(slice);
 }
 
-CASE(pool_info_is_versioned, WW_CAP_EXPORT)
+DEVICE_CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 100);
 	struct ww_pool_info info = {.struct_size = 8};
 	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
@@ -423,19 +393,16 @@ CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 
 SCENE_CASE(pool_token_comes_home, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE};
-	OWN(device) ww_device *device = subject_open();
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	OWN(pool) ww_pool *pool = NULL;
 	struct ww_token token;
 	ww_memory *slice;
 	ww_memory *again;
 
-	pool = pool_make(device, 0, 0, 0);
+	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
-	MUST_OK(ww_memory_import(device, NULL, &token,
+	token = slice_token(slice, WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 		&object));
 	MUST(again == slice);
@@ -449,27 +416,22 @@ SCENE_CASE(pool_token_comes_home, WW_CAP_EXPORT)
 
 SCENE_CASE(pool_part_comes_home, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.offset = 1024,
-		.bytes = 512,
-	};
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *again;
 	ww_memory *part;
-	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 4096);
-	struct ww_token token = slice_token(slice, &params);
+	struct ww_token token = slice_token(slice,
+		WW_PARAMS(struct ww_export_params, .offset = 1024, .bytes = 512));
 
 	MUST_REFUSE(WW_ERR_ACCESS, "for reading",
-		ww_memory_import(device, NULL, &token,
+		ww_memory_import(scene.device, NULL, &token,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &part,
 			NULL));
-	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &part, NULL));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &part, NULL));
 	MUST(ww_memory_pointer(part) == (char *)ww_memory_pointer(slice) + 1024);
 	MUST_EQUAL(512, memory_info(part).bytes);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(part).access);
-	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &again, NULL));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &again, NULL));
 	MUST(again == part);
 	ww_memory_unref(slice);
 	ww_memory_unref(again);
@@ -481,54 +443,50 @@ SCENE_CASE(pool_part_comes_home, WW_CAP_EXPORT)
 /* What was let go of while its token travels is there when that comes home. */
 SCENE_CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_token token;
-	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 4096);
 
 	pattern_write(slice, 3);
 	token = slice_token(slice, NULL);
 	ww_memory_unref(slice);
 	MUST_EQUAL(1, pool_info(pool).waiting_count);
-	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &slice, NULL));
 	pattern_verify(slice, 3);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "release",
-		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
+		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &slice, NULL));
 	MUST(!slice);
 	ww_pool_unref(pool);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
+		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &slice, NULL));
 }
 
 SCENE_CASE(pool_token_without_escrow, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE};
-	OWN(device) ww_device *device = subject_open();
-	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 4096);
-	struct ww_token token = slice_token(slice, &params);
+	struct ww_token token = slice_token(slice,
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE));
 
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
+		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &slice, NULL));
 }
 
 SCENE_CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *none;
-	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
 	struct ww_token token = slice_token(slice, NULL);
 
 	for (size_t i = 0; i < sizeof(token.bytes) * 8; i += 3) {
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
-		MUST(ww_memory_import(device, NULL, &token, NULL, NULL, &none, NULL) < 0);
+		MUST(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &none, NULL) < 0);
 		MUST(!none);
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
 	}
@@ -537,14 +495,13 @@ SCENE_CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 SCENE_CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *slice;
 	int sockets[2];
 	OWN(pool) ww_pool *pool;
 	int fd;
 
 	MUST_EQUAL(0, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets));
-	pool = pool_make(device, 0, 0, 0);
+	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
 		ww_memory_put(slice, scene.broker, "slice", NULL, 0, NULL));
@@ -558,10 +515,9 @@ SCENE_CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 
 /* --- by streams --- */
 
-CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
+DEVICE_CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	OWN(memory) ww_memory *slice = slice_make(pool, CHUNK);
@@ -581,10 +537,9 @@ CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 }
 
 /* The last reference decides; the pool may end before the stream has come so far. */
-CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
+DEVICE_CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, MIB);
@@ -603,9 +558,8 @@ CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	ww_pool_unref(pool_make(device, 0, 0, 0)); /* gives back what was left */
 }
 
-CASE(pool_release_refuses, WW_CAP_EXPORT)
+DEVICE_CASE(pool_release_refuses, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, MIB);
 
@@ -617,9 +571,8 @@ CASE(pool_release_refuses, WW_CAP_EXPORT)
  * What a stream stores into when it is done is the library's own, and given back when no stream
  * waits: however many.
  */
-CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
+DEVICE_CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *waiter = stream_make(device);
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
@@ -637,9 +590,8 @@ CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(waiter, WW_FOREVER, NULL));
 }
 
-CASE(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE)
+DEVICE_CASE(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
 	OWN(memory) ww_memory *slice = slice_make(pool, 4096);
@@ -648,9 +600,8 @@ CASE(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE)
 	pattern_write(slice, 1);
 }
 
-CASE(pool_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(pool_misuse, NEEDS_MISUSE_STATUS)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *slice;
 	ww_pool *pool;
 

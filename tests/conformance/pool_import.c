@@ -51,15 +51,11 @@ SCENE_CASE(pool_import_comes_home, WW_CAP_EXPORT)
 
 SCENE_CASE(pool_import_of_a_delivery_counts, WW_CAP_EXPORT)
 {
-	const struct ww_export_params twice = {
-		.struct_size = sizeof(twice),
-		.access = WW_ACCESS_WRITE,
-		.uses = 2,
-		.flags = WW_EXPORT_DELIVERY,
-	};
 	ww_pool *back;
 	ww_pool *pool = pool_make(scene.device, WW_MEMORY_VMM, 0, 0);
-	struct ww_token token = export_pool(pool, &twice);
+	struct ww_token token = export_pool(pool,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = 2,
+			.flags = WW_EXPORT_DELIVERY));
 
 	for (int i = 0; i < 2; i++) {
 		MUST_OK(ww_pool_import(NULL, NULL, &token, NULL, &back));

@@ -16,10 +16,9 @@ static bool is_cuda(ww_device *device)
 }
 
 /* The stream need not be known. On host a stream keeps what it uses, so nothing is waited for. */
-CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
+DEVICE_CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	OWN(memory) ww_memory *slice = slice_make(pool, CHUNK);
@@ -40,10 +39,9 @@ CASE(pool_retired_slice_waits_for_the_device, WW_CAP_EXPORT)
 	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
 }
 
-CASE(pool_allocation_waits_for_retired_slice, WW_CAP_EXPORT)
+DEVICE_CASE(pool_allocation_waits_for_retired_slice, WW_CAP_EXPORT)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
 	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK);

@@ -32,9 +32,8 @@ static void waiter_start(struct waiter *waiter, ww_pool *pool, uint64_t bytes)
 	MUST_EQUAL(0, pthread_create(&waiter->thread, NULL, wait_for_room, waiter));
 }
 
-CASE(pool_alloc_waits, WW_CAP_EXPORT)
+DEVICE_CASE(pool_alloc_waits, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK);
 	struct waiter waiters[4];
@@ -56,9 +55,8 @@ CASE(pool_alloc_waits, WW_CAP_EXPORT)
 }
 
 /* A large one that waits does not hold up a small one, which may be what it waits for. */
-CASE(pool_alloc_passes_a_larger_one, WW_CAP_EXPORT)
+DEVICE_CASE(pool_alloc_passes_a_larger_one, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 4);
 	ww_memory *half = slice_make(pool, CHUNK / 2);
 	struct waiter large;
@@ -76,9 +74,8 @@ CASE(pool_alloc_passes_a_larger_one, WW_CAP_EXPORT)
 }
 
 /* What is short may be slots. */
-CASE(pool_alloc_waits_for_a_slot, WW_CAP_EXPORT)
+DEVICE_CASE(pool_alloc_waits_for_a_slot, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 2);
 	ww_memory *slices[2] = {slice_make(pool, 256), slice_make(pool, 256)};
 	struct waiter waiter;
@@ -91,10 +88,9 @@ CASE(pool_alloc_waits_for_a_slot, WW_CAP_EXPORT)
 	ww_memory_unref(slices[1]);
 }
 
-CASE(pool_alloc_waits_for_a_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
+DEVICE_CASE(pool_alloc_waits_for_a_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(pool) ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	struct waiter waiter;

@@ -50,20 +50,12 @@ static void write_and_read_kind(uint32_t kind)
 	}
 }
 
-CASE(write_and_read_spans, 0)
-{
-	write_and_read_kind(WW_MEMORY_VMM);
-}
-
-CASE(write_and_read_spans_host_kind, WW_CAP_HOST_MEMORY)
-{
-	write_and_read_kind(WW_MEMORY_HOST);
-}
+CASE_CALL(write_and_read_spans, 0, write_and_read_kind(WW_MEMORY_VMM))
+CASE_CALL(write_and_read_spans_host_kind, WW_CAP_HOST_MEMORY, write_and_read_kind(WW_MEMORY_HOST))
 
 /* What one mapping is written the others have, and streams. */
-CASE(write_is_seen_by_all, WW_CAP_EXPORT)
+DEVICE_CASE(write_is_seen_by_all, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	OWN(stream) ww_stream *stream = stream_make(device);
@@ -82,9 +74,8 @@ CASE(write_is_seen_by_all, WW_CAP_EXPORT)
 }
 
 /* A slice is a memory: offsets count from its start, and it ends where the slice ends. */
-CASE(write_to_slice, WW_CAP_EXPORT)
+DEVICE_CASE(write_to_slice, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *slices[2];
 	OWN(pool) ww_pool *pool;
 	uint8_t byte = 1;
@@ -139,15 +130,8 @@ static void refuse_spans(uint32_t kind)
 	memory_must_be(memory, 0);
 }
 
-CASE(write_and_read_refuse_spans, 0)
-{
-	refuse_spans(WW_MEMORY_VMM);
-}
-
-CASE(write_and_read_refuse_spans_host_kind, WW_CAP_HOST_MEMORY)
-{
-	refuse_spans(WW_MEMORY_HOST);
-}
+CASE_CALL(write_and_read_refuse_spans, 0, refuse_spans(WW_MEMORY_VMM))
+CASE_CALL(write_and_read_refuse_spans_host_kind, WW_CAP_HOST_MEMORY, refuse_spans(WW_MEMORY_HOST))
 
 static void refuse_read_only(uint32_t kind)
 {
@@ -164,19 +148,12 @@ static void refuse_read_only(uint32_t kind)
 	pattern_verify(memory, 3);
 }
 
-CASE(write_refuses_read_only, WW_CAP_EXPORT)
-{
-	refuse_read_only(WW_MEMORY_VMM);
-}
+CASE_CALL(write_refuses_read_only, WW_CAP_EXPORT, refuse_read_only(WW_MEMORY_VMM))
+CASE_CALL(write_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY,
+	refuse_read_only(WW_MEMORY_HOST))
 
-CASE(write_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
+DEVICE_CASE(write_and_read_nothing, 0)
 {
-	refuse_read_only(WW_MEMORY_HOST);
-}
-
-CASE(write_and_read_nothing, 0)
-{
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0x11;
 
@@ -188,9 +165,8 @@ CASE(write_and_read_nothing, 0)
 	memory_must_be(memory, 0);
 }
 
-CASE(write_and_read_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(write_and_read_misuse, NEEDS_MISUSE_STATUS)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint8_t byte = 0;
 
@@ -232,20 +208,12 @@ static void pass_by_kind(uint32_t kind)
 	pass_by(stream, memory);
 }
 
-CASE(write_waits_for_no_stream, 0)
-{
-	pass_by_kind(WW_MEMORY_VMM);
-}
-
-CASE(write_waits_for_no_stream_host_kind, WW_CAP_HOST_MEMORY)
-{
-	pass_by_kind(WW_MEMORY_HOST);
-}
+CASE_CALL(write_waits_for_no_stream, 0, pass_by_kind(WW_MEMORY_VMM))
+CASE_CALL(write_waits_for_no_stream_host_kind, WW_CAP_HOST_MEMORY, pass_by_kind(WW_MEMORY_HOST))
 
 /* CUDA's default stream, which streams that are not like ours wait for. */
-CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
+DEVICE_CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_stream *stream;
 
@@ -260,9 +228,8 @@ CASE(write_waits_for_no_default_stream, NEEDS_CUDA)
  * For a signal that is not even submitted, as far as it depends on what was written meanwhile. A
  * client of MPS has fewer hardware queues, and a write goes on as long as one is left.
  */
-CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(write_waits_for_no_signal, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	size_t count = device_info(device).mps == WW_MPS_ON ? 1 : 3;
@@ -315,10 +282,9 @@ static void *write_often(void *context)
 	return NULL;
 }
 
-CASE(write_and_read_by_threads, 0)
+DEVICE_CASE(write_and_read_by_threads, 0)
 {
 	static struct writer writers[6];
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	for (uint32_t i = 0; i < CHECK_COUNT(writers); i++) {
@@ -390,11 +356,10 @@ static void let_one_go(struct rivals *rivals, ww_stream **streams, ww_timeline *
 	MUST(rivals->statuses[0] == WW_OK || rivals->statuses[1] == WW_OK);
 }
 
-CASE(write_in_turn_can_be_given_up, WW_CAP_STREAM_VALUE | NEEDS_CUDA)
+DEVICE_CASE(write_in_turn_can_be_given_up, WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 {
 	static struct rivals rivals;
 	static ww_stream *streams[MANY_WAITS];
-	OWN(device) ww_device *device = subject_open();
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
 	rivals.memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);

@@ -119,15 +119,8 @@ static void refuse_descriptors(size_t count)
 			fds, count, WW_ERR_PROTOCOL);
 }
 
-CASE(refuse_no_descriptor, WW_CAP_EXPORT)
-{
-	refuse_descriptors(0);
-}
-
-CASE(refuse_two_descriptors, WW_CAP_EXPORT)
-{
-	refuse_descriptors(2);
-}
+CASE_CALL(refuse_no_descriptor, WW_CAP_EXPORT, refuse_descriptors(0))
+CASE_CALL(refuse_two_descriptors, WW_CAP_EXPORT, refuse_descriptors(2))
 
 CASE(refuse_many_descriptors, WW_CAP_EXPORT)
 {

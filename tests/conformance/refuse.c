@@ -97,15 +97,9 @@ static void refuse_other_things(uint32_t kind)
 	close(sockets[1]);
 }
 
-CASE(refuse_descriptor_of_other_things, WW_CAP_EXPORT)
-{
-	refuse_other_things(WW_MEMORY_VMM);
-}
-
-CASE(refuse_descriptor_of_other_things_host_kind, WW_CAP_HOST_MEMORY)
-{
-	refuse_other_things(WW_MEMORY_HOST);
-}
+CASE_CALL(refuse_descriptor_of_other_things, WW_CAP_EXPORT, refuse_other_things(WW_MEMORY_VMM))
+CASE_CALL(refuse_descriptor_of_other_things_host_kind, WW_CAP_HOST_MEMORY,
+	refuse_other_things(WW_MEMORY_HOST))
 
 /* Whoever may shrink the file can kill everybody who maps it. */
 CASE(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)
@@ -204,15 +198,8 @@ static void refuse_size(uint32_t kind)
 	victim_end(&victim);
 }
 
-CASE(refuse_size_described_wrongly, WW_CAP_EXPORT)
-{
-	refuse_size(WW_MEMORY_VMM);
-}
-
-CASE(refuse_size_described_wrongly_host_kind, WW_CAP_HOST_MEMORY)
-{
-	refuse_size(WW_MEMORY_HOST);
-}
+CASE_CALL(refuse_size_described_wrongly, WW_CAP_EXPORT, refuse_size(WW_MEMORY_VMM))
+CASE_CALL(refuse_size_described_wrongly_host_kind, WW_CAP_HOST_MEMORY, refuse_size(WW_MEMORY_HOST))
 
 /* A GPU's descriptor described as a memfd, and the other way round. */
 CASE(refuse_descriptor_of_other_kind, WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | NEEDS_CUDA)

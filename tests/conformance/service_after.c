@@ -25,13 +25,10 @@ static ww_timeline *timeline_make(void)
 
 static struct ww_token timeline_token(ww_timeline *timeline)
 {
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
 	struct ww_token token;
 
-	MUST_OK(ww_timeline_export(timeline, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_timeline_export(timeline, scene.broker,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	return token;
 }
 
@@ -66,7 +63,7 @@ static void must_wait(struct stage *stage, ww_ticket *ticket)
 	MUST(!info.has_ended && !info.has_started);
 }
 
-CASE(service_call_starts_after_value, SERVICES)
+CASE(service_call_starts_after_value, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -87,7 +84,7 @@ CASE(service_call_starts_after_value, SERVICES)
 	must_end(submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 3)), WW_OK);
 }
 
-CASE(service_call_starts_after_token, SERVICES)
+CASE(service_call_starts_after_token, SERVICES | NO_DEVICE)
 {
 	struct ww_token token;
 	ENDED_BY(stage_end) struct stage stage;
@@ -134,7 +131,7 @@ CASE(service_call_starts_after_stream, SERVICES)
 }
 
 /* The token goes with as many arguments as there are. */
-CASE(service_call_after_value_has_its_arguments, SERVICES)
+CASE(service_call_after_value_has_its_arguments, SERVICES | NO_DEVICE)
 {
 	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
 	ENDED_BY(stage_end) struct stage stage;
@@ -266,7 +263,7 @@ CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
 }
 
 /* Nobody serves until the call is cancelled. */
-CASE(service_late_call_was_cancelled, SERVICES)
+CASE(service_late_call_was_cancelled, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -326,7 +323,7 @@ CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 }
 
 /* On a slow machine the server does not have the timeline in time: then the call gets more time. */
-CASE(service_late_call_names_its_value, SERVICES)
+CASE(service_late_call_names_its_value, SERVICES | NO_DEVICE)
 {
 	uint64_t deadline_ns = SHORT_NS;
 	ENDED_BY(stage_end) struct stage stage;
@@ -347,7 +344,7 @@ CASE(service_late_call_names_its_value, SERVICES)
 	} while (!is_named);
 }
 
-CASE(service_waiting_call_is_cancelled, SERVICES)
+CASE(service_waiting_call_is_cancelled, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -406,7 +403,7 @@ CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
 }
 
 /* A call that waits for another one and for a timeline starts after both. */
-CASE(service_call_depends_and_starts_after_value, SERVICES)
+CASE(service_call_depends_and_starts_after_value, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
@@ -431,7 +428,7 @@ CASE(service_call_depends_and_starts_after_value, SERVICES)
 }
 
 /* All lanes of a client wait for ever: another one's calls are served all the same. */
-CASE(service_lanes_that_wait_harm_nobody_else, SERVICES)
+CASE(service_lanes_that_wait_harm_nobody_else, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[WW_SERVICE_LANES_MAX];
 	ww_timeline *timelines[WW_SERVICE_LANES_MAX];
@@ -464,7 +461,7 @@ CASE(service_lanes_that_wait_harm_nobody_else, SERVICES)
 }
 
 /* The server lets go of those that were used least recently, and imports them again. */
-CASE(service_call_starts_after_one_of_many_timelines, SERVICES)
+CASE(service_call_starts_after_one_of_many_timelines, SERVICES | NO_DEVICE)
 {
 	struct ww_token tokens[MANY];
 	ww_timeline *timelines[MANY];
@@ -487,7 +484,7 @@ CASE(service_call_starts_after_one_of_many_timelines, SERVICES)
 		ww_timeline_unref(timelines[i]);
 }
 
-CASE(service_drains_though_a_call_waits, SERVICES)
+CASE(service_drains_though_a_call_waits, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -506,7 +503,7 @@ CASE(service_drains_though_a_call_waits, SERVICES)
 }
 
 /* Both the client and the service may end while calls wait. */
-CASE(service_ends_while_a_call_waits, SERVICES)
+CASE(service_ends_while_a_call_waits, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;

@@ -133,7 +133,7 @@ static void function_info(struct stage *stage, const char *name, struct ww_funct
 
 /* --- when a batch is run --- */
 
-CASE(service_batch_refuses, SERVICES)
+CASE(service_batch_refuses, SERVICES | NO_DEVICE)
 {
 	struct ww_function_info info;
 	ENDED_BY(stage_end) struct stage stage;
@@ -156,7 +156,7 @@ CASE(service_batch_refuses, SERVICES)
 	MUST_EQUAL(0, info.batch_calls_max);
 }
 
-CASE(service_batch_is_run_when_full, SERVICES)
+CASE(service_batch_is_run_when_full, SERVICES | NO_DEVICE)
 {
 	struct ww_function_info info;
 	ww_ticket *tickets[3];
@@ -178,7 +178,7 @@ CASE(service_batch_is_run_when_full, SERVICES)
 }
 
 /* The fourth call of a batch of three is in the next one. */
-CASE(service_batch_is_no_larger_than_it_may_be, SERVICES)
+CASE(service_batch_is_no_larger_than_it_may_be, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[7];
 	ENDED_BY(stage_end) struct stage stage;
@@ -191,7 +191,7 @@ CASE(service_batch_is_no_larger_than_it_may_be, SERVICES)
 		must_have(tickets[i], i + 1, i < 6 ? 3 : 1);
 }
 
-CASE(service_batch_without_wait_takes_what_is_there, SERVICES)
+CASE(service_batch_without_wait_takes_what_is_there, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[5];
 	ENDED_BY(stage_end) struct stage stage;
@@ -206,7 +206,7 @@ CASE(service_batch_without_wait_takes_what_is_there, SERVICES)
 		must_have(tickets[i], i + 1, 5);
 }
 
-CASE(service_batch_is_run_when_time_has_passed, SERVICES)
+CASE(service_batch_is_run_when_time_has_passed, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[2];
 	ENDED_BY(stage_end) struct stage stage;
@@ -220,7 +220,7 @@ CASE(service_batch_is_run_when_time_has_passed, SERVICES)
 }
 
 /* Nobody serves while the time passes. */
-CASE(service_batch_makes_descriptor_readable, SERVICES)
+CASE(service_batch_makes_descriptor_readable, SERVICES | NO_DEVICE)
 {
 	struct pollfd look = {.events = POLLIN};
 	struct stage stage;
@@ -238,7 +238,7 @@ CASE(service_batch_makes_descriptor_readable, SERVICES)
 	close(look.fd);
 }
 
-CASE(service_batch_is_run_when_service_drains, SERVICES)
+CASE(service_batch_is_run_when_service_drains, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[3];
 	ENDED_BY(stage_end) struct stage stage;
@@ -255,7 +255,7 @@ CASE(service_batch_is_run_when_service_drains, SERVICES)
 	must_have(tickets[2], 4, 1);
 }
 
-CASE(service_closed_ends_calls_of_batch, SERVICES)
+CASE(service_closed_ends_calls_of_batch, SERVICES | NO_DEVICE)
 {
 	ww_ticket *ticket;
 	ENDED_BY(stage_end) struct stage stage;
@@ -269,7 +269,7 @@ CASE(service_closed_ends_calls_of_batch, SERVICES)
 
 /* --- calls that leave it --- */
 
-CASE(service_batch_goes_on_without_late_call, SERVICES)
+CASE(service_batch_goes_on_without_late_call, SERVICES | NO_DEVICE)
 {
 	struct ww_function_info info;
 	ww_ticket *others[2];
@@ -289,7 +289,7 @@ CASE(service_batch_goes_on_without_late_call, SERVICES)
 	MUST_EQUAL(1, info.batches);
 }
 
-CASE(service_batch_goes_on_without_cancelled_call, SERVICES)
+CASE(service_batch_goes_on_without_cancelled_call, SERVICES | NO_DEVICE)
 {
 	ww_ticket *cancelled;
 	ww_ticket *others[2];
@@ -309,7 +309,7 @@ CASE(service_batch_goes_on_without_cancelled_call, SERVICES)
 }
 
 /* Nothing else happens then. */
-CASE(service_cancelled_call_of_batch_ends_soon, SERVICES)
+CASE(service_cancelled_call_of_batch_ends_soon, SERVICES | NO_DEVICE)
 {
 	ww_ticket *ticket;
 	ENDED_BY(stage_end) struct stage stage;
@@ -322,7 +322,7 @@ CASE(service_cancelled_call_of_batch_ends_soon, SERVICES)
 	must_end(ticket, WW_CANCELLED, false);
 }
 
-CASE(service_batch_goes_on_without_client, SERVICES)
+CASE(service_batch_goes_on_without_client, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[3];
 	ww_client *other;
@@ -346,7 +346,7 @@ CASE(service_batch_goes_on_without_client, SERVICES)
 
 /* --- failures --- */
 
-CASE(service_call_of_batch_fails_alone, SERVICES)
+CASE(service_call_of_batch_fails_alone, SERVICES | NO_DEVICE)
 {
 	struct ww_function_info info;
 	ww_ticket *tickets[3];
@@ -365,7 +365,7 @@ CASE(service_call_of_batch_fails_alone, SERVICES)
 	MUST_EQUAL(1, info.failed);
 }
 
-CASE(service_batch_fails_as_a_whole, SERVICES)
+CASE(service_batch_fails_as_a_whole, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[3];
 	ENDED_BY(stage_end) struct stage stage;
@@ -391,7 +391,7 @@ static ww_status run_wrongly(void *context, ww_call *const *calls, uint32_t coun
 	return WW_OK;
 }
 
-CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES)
+CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[3];
 	ENDED_BY(stage_end) struct stage stage;
@@ -414,7 +414,7 @@ CASE(service_batch_that_is_wrong_harms_no_other_call, SERVICES)
 /* --- order --- */
 
 /* A call that depends on one of a batch is not in the same. */
-CASE(service_batch_has_no_call_that_must_wait, SERVICES)
+CASE(service_batch_has_no_call_that_must_wait, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -438,7 +438,7 @@ CASE(service_batch_has_no_call_that_must_wait, SERVICES)
 	must_have(tickets[1], 3, 2);
 }
 
-CASE(service_call_depends_on_failed_one_of_batch, SERVICES)
+CASE(service_call_depends_on_failed_one_of_batch, SERVICES | NO_DEVICE)
 {
 	ww_ticket *failed;
 	ww_ticket *ticket;
@@ -453,7 +453,7 @@ CASE(service_call_depends_on_failed_one_of_batch, SERVICES)
 }
 
 /* The lane of a call that waits does, too; others go on, and so does another function's batch. */
-CASE(service_batch_stops_no_other_lane, SERVICES)
+CASE(service_batch_stops_no_other_lane, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[2];
 	ww_ticket *behind;
@@ -552,7 +552,7 @@ static void end_round(ww_ticket *tickets[CLIENTS][LANES])
 }
 
 /* By several threads, with calls that fail, are late or are cancelled. */
-CASE(service_batches_of_many, SERVICES)
+CASE(service_batches_of_many, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[CLIENTS][LANES];
 	ww_client *clients[CLIENTS];

@@ -12,7 +12,7 @@
 
 /* --- which functions there are --- */
 
-CASE(builtin_functions_are_off, SERVICES)
+CASE(builtin_functions_are_off, SERVICES | NO_DEVICE)
 {
 	uint32_t found;
 	ENDED_BY(stage_end) struct stage stage;
@@ -24,7 +24,7 @@ CASE(builtin_functions_are_off, SERVICES)
 		ww_client_find(stage.client, "warpway.alloc", NULL, 0, NULL, &found));
 }
 
-CASE(builtin_functions_are_asked_for, SERVICES)
+CASE(builtin_functions_are_asked_for, SERVICES | NO_DEVICE)
 {
 	static const char *const names[] = {"copy", "fill", "read", "write", "alloc", "free"};
 	struct ww_function_info info = WW_INIT(struct ww_function_info);
@@ -50,7 +50,7 @@ static ww_status nothing(void *context, ww_call *one)
 	return WW_OK;
 }
 
-CASE(builtin_create_and_offer_refuse, SERVICES)
+CASE(builtin_create_and_offer_refuse, SERVICES | NO_DEVICE)
 {
 	ww_service *service;
 	ENDED_BY(stage_end) struct stage stage;
@@ -72,7 +72,7 @@ CASE(builtin_create_and_offer_refuse, SERVICES)
 }
 
 /* A program that was built before there were built-in functions. */
-CASE(builtin_params_of_the_first_version, SERVICES)
+CASE(builtin_params_of_the_first_version, SERVICES | NO_DEVICE)
 {
 	struct ww_service_params params = {
 		.struct_size = offsetof(struct ww_service_params, builtin),

@@ -49,7 +49,7 @@ static void must_wait(struct stage *stage, ww_ticket *ticket)
 }
 
 /* Each of the calls starts after another value. */
-CASE(service_call_starts_when_all_have_ended, SERVICES)
+CASE(service_call_starts_when_all_have_ended, SERVICES | NO_DEVICE)
 {
 	uint64_t numbers[WW_SUBMIT_DEPENDS_MAX];
 	ENDED_BY(stage_end) struct stage stage;
@@ -77,7 +77,7 @@ CASE(service_call_starts_when_all_have_ended, SERVICES)
 }
 
 /* Whichever of the calls it is, and whether it has ended before or fails later. */
-CASE(service_one_failure_of_several_ends_a_call, SERVICES)
+CASE(service_one_failure_of_several_ends_a_call, SERVICES | NO_DEVICE)
 {
 	uint64_t numbers[3];
 	ww_ticket *tickets[3];
@@ -129,7 +129,7 @@ CASE(service_chain_ends_at_its_first_failure, SERVICES)
 }
 
 /* A call that waits for another one need not wait for its end: it is cancelled, or too late. */
-CASE(service_call_that_depends_ends_before_the_other, SERVICES)
+CASE(service_call_that_depends_ends_before_the_other, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
@@ -161,7 +161,7 @@ static void call_often(struct stage *stage, uint32_t lane)
 }
 
 /* The call before in the chain can be long ago, by the numbers of calls. */
-CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES)
+CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES | NO_DEVICE)
 {
 	uint64_t failed;
 	ww_ticket *ticket;
@@ -178,7 +178,7 @@ CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES)
 	must_end(submit(&stage, "nop", SUBMIT(.flags = WW_SUBMIT_CHAIN)), failed);
 }
 
-CASE(service_dependencies_are_checked, SERVICES)
+CASE(service_dependencies_are_checked, SERVICES | NO_DEVICE)
 {
 	const uint64_t numbers[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 2, 3, 4, 5, 6, 7};
 	const uint64_t same[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 1, 1, 1, 1, 1, 1};

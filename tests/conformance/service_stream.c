@@ -138,6 +138,7 @@ CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
 	MUST_OK(ww_ticket_wait(working, FOREVER, NULL));
 	ww_ticket_unref(working);
 	working = stage_submit(&stage, "gate", NULL, 0);
+	stage_wait_started(working);
 	late[0] = submit_nop(&stage,
 		SUBMIT(.after = timeline, .after_value = 2, .deadline_ns = SHORT_NS));
 	late[1] = submit_nop(&stage, SUBMIT(.deadline_ns = SHORT_NS));

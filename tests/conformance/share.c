@@ -16,10 +16,9 @@
 
 #include "conformance/conformance.h"
 
-CASE(share_descriptor, WW_CAP_EXPORT)
+DEVICE_CASE(share_descriptor, WW_CAP_EXPORT)
 {
 	struct ww_memory_description descriptions[2];
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	int fds[2];
 
@@ -69,10 +68,7 @@ CASE(share_import_is_counted, WW_CAP_EXPORT)
 	import_is_counted(WW_MEMORY_VMM);
 }
 
-CASE(share_import_host_kind_is_counted, WW_CAP_HOST_MEMORY)
-{
-	import_is_counted(WW_MEMORY_HOST);
-}
+CASE_CALL(share_import_host_kind_is_counted, WW_CAP_HOST_MEMORY, import_is_counted(WW_MEMORY_HOST))
 
 /* The descriptor alone keeps the bytes. */
 static void outlives_maker(uint32_t kind)
@@ -102,15 +98,8 @@ static void outlives_maker(uint32_t kind)
 	pattern_verify(memory, 22);
 }
 
-CASE(share_outlives_maker, WW_CAP_EXPORT)
-{
-	outlives_maker(WW_MEMORY_VMM);
-}
-
-CASE(share_outlives_maker_host_kind, WW_CAP_HOST_MEMORY)
-{
-	outlives_maker(WW_MEMORY_HOST);
-}
+CASE_CALL(share_outlives_maker, WW_CAP_EXPORT, outlives_maker(WW_MEMORY_VMM))
+CASE_CALL(share_outlives_maker_host_kind, WW_CAP_HOST_MEMORY, outlives_maker(WW_MEMORY_HOST))
 
 /* Two mappings of the same bytes, one of them for reading only. */
 static void read_only_aliases(uint32_t kind)
@@ -132,15 +121,9 @@ static void read_only_aliases(uint32_t kind)
 	pattern_verify(reader, 32);
 }
 
-CASE(share_read_only_aliases, WW_CAP_EXPORT)
-{
-	read_only_aliases(WW_MEMORY_VMM);
-}
-
-CASE(share_read_only_aliases_host_kind, WW_CAP_HOST_READ_ONLY)
-{
-	read_only_aliases(WW_MEMORY_HOST);
-}
+CASE_CALL(share_read_only_aliases, WW_CAP_EXPORT, read_only_aliases(WW_MEMORY_VMM))
+CASE_CALL(share_read_only_aliases_host_kind, WW_CAP_HOST_READ_ONLY,
+	read_only_aliases(WW_MEMORY_HOST))
 
 CASE(share_read_only_is_counted_apart, WW_CAP_EXPORT)
 {
@@ -163,9 +146,8 @@ CASE(share_read_only_is_counted_apart, WW_CAP_EXPORT)
 	pattern_verify(writer, 33);
 }
 
-CASE(share_read_only_unsupported, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(share_read_only_unsupported, WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
 	struct ww_memory_description description;
 	ww_memory *reader;
@@ -182,10 +164,9 @@ CASE(share_read_only_unsupported, WW_CAP_HOST_MEMORY)
 	MUST(!reader);
 }
 
-CASE(share_access_only_shrinks, WW_CAP_EXPORT)
+DEVICE_CASE(share_access_only_shrinks, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	ww_memory *wrong = memory;
@@ -227,21 +208,13 @@ static void read_only_descriptor(uint32_t kind)
 	pattern_verify(memory, 41);
 }
 
-CASE(share_read_only_descriptor, WW_CAP_HOST_MEMORY)
-{
-	read_only_descriptor(WW_MEMORY_HOST);
-}
+CASE_CALL(share_read_only_descriptor, WW_CAP_HOST_MEMORY, read_only_descriptor(WW_MEMORY_HOST))
+CASE_CALL(share_read_only_descriptor_vmm, NEEDS_HOST_BACKEND, read_only_descriptor(WW_MEMORY_VMM))
 
-CASE(share_read_only_descriptor_vmm, NEEDS_HOST_BACKEND)
-{
-	read_only_descriptor(WW_MEMORY_VMM);
-}
-
-CASE(share_refuses_unknown_access, WW_CAP_EXPORT)
+DEVICE_CASE(share_refuses_unknown_access, WW_CAP_EXPORT)
 {
 	static const uint32_t wrong[] = {0, 3, 4, UINT32_MAX};
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
 	OWN(fd) int fd;
@@ -262,9 +235,8 @@ CASE(share_refuses_unknown_access, WW_CAP_EXPORT)
 	}
 }
 
-CASE(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
+DEVICE_CASE(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *there = memory_reimport(memory, other, WW_ACCESS_WRITE);
@@ -287,9 +259,8 @@ CASE(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 	pattern_verify(there, 52); /* the maker's mapping is gone */
 }
 
-CASE(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)
+DEVICE_CASE(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *mapped[16];
 	uint32_t count;
@@ -318,9 +289,8 @@ CASE(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 		ww_memory_unref(mapped[i]);
 }
 
-CASE(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
+DEVICE_CASE(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	OWN(stream) ww_stream *stream = stream_make(other);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -334,10 +304,9 @@ CASE(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 	pattern_verify(memory, 53);
 }
 
-CASE(share_with_unreachable_gpu_refused, WW_CAP_EXPORT | NEEDS_NO_PEER)
+DEVICE_CASE(share_with_unreachable_gpu_refused, WW_CAP_EXPORT | NEEDS_NO_PEER)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
@@ -372,28 +341,25 @@ static void share_host_memory(ww_device *maker, ww_device *importer, uint32_t ro
 	pattern_verify(there, 73);
 }
 
-CASE(share_host_memory_into_cuda, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
+DEVICE_CASE(share_host_memory_into_cuda, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	share_host_memory(host, device, WW_ROUTE_HOST_REGISTERED);
 }
 
-CASE(share_cuda_host_memory_into_host, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
+DEVICE_CASE(share_cuda_host_memory_into_host, NEEDS_CUDA | WW_CAP_HOST_MEMORY)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	share_host_memory(device, host, WW_ROUTE_HOST);
 }
 
-CASE(share_vmm_into_host_refused, NEEDS_CUDA | WW_CAP_EXPORT)
+DEVICE_CASE(share_vmm_into_host_refused, NEEDS_CUDA | WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none = memory;
 	OWN(device) ww_device *host;
@@ -439,19 +405,11 @@ static void send_receive(uint32_t kind)
 	}
 }
 
-CASE(share_send_receive, WW_CAP_EXPORT)
-{
-	send_receive(WW_MEMORY_VMM);
-}
+CASE_CALL(share_send_receive, WW_CAP_EXPORT, send_receive(WW_MEMORY_VMM))
+CASE_CALL(share_send_receive_host_kind, WW_CAP_HOST_MEMORY, send_receive(WW_MEMORY_HOST))
 
-CASE(share_send_receive_host_kind, WW_CAP_HOST_MEMORY)
+DEVICE_CASE(share_send_receive_read_only, WW_CAP_EXPORT)
 {
-	send_receive(WW_MEMORY_HOST);
-}
-
-CASE(share_send_receive_read_only, WW_CAP_EXPORT)
-{
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *reader;
 	int sockets[2];
@@ -471,9 +429,8 @@ CASE(share_send_receive_read_only, WW_CAP_EXPORT)
 }
 
 /* A message is 128 bytes: what the peers say before and behind it stays theirs. */
-CASE(share_stream_takes_its_own_bytes_only, WW_CAP_EXPORT)
+DEVICE_CASE(share_stream_takes_its_own_bytes_only, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *received;
 	char byte = 0;
@@ -533,18 +490,16 @@ static void fill_socket(ww_device *device, ww_memory *memory, int type)
 	close(sockets[1]);
 }
 
-CASE(share_send_times_out, WW_CAP_EXPORT)
+DEVICE_CASE(share_send_times_out, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++)
 		fill_socket(device, memory, packet_types[i]);
 }
 
-CASE(share_send_takes_no_descriptor_along, WW_CAP_EXPORT)
+DEVICE_CASE(share_send_takes_no_descriptor_along, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *received;
 	struct census before;
@@ -578,9 +533,8 @@ static int count_inheritable(void)
 }
 
 /* Whatever the library keeps open is closed by exec(). */
-CASE(share_leaves_nothing_to_children, WW_CAP_EXPORT)
+DEVICE_CASE(share_leaves_nothing_to_children, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	int before = count_inheritable();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *reader;
@@ -596,10 +550,9 @@ CASE(share_leaves_nothing_to_children, WW_CAP_EXPORT)
 	close(sockets[1]);
 }
 
-CASE(share_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
+DEVICE_CASE(share_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	ww_memory *none;
 	int fd;

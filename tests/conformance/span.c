@@ -195,16 +195,13 @@ static void count_call(void *context)
 static void wrapped_is_counted(ww_device *device, void *pointer)
 {
 	int calls = 0;
-	const struct ww_wrap_params params = {
-		.struct_size = sizeof(params),
-		.release = count_call,
-		.context = &calls,
-	};
 	struct ww_token token;
 	ww_memory *wrapped;
 	ww_memory *span;
 
-	MUST_OK(ww_memory_wrap(device, pointer, SPAN, &params, &wrapped));
+	MUST_OK(ww_memory_wrap(device, pointer, SPAN,
+		WW_PARAMS(struct ww_wrap_params, .release = count_call, .context = &calls),
+		&wrapped));
 	token = span_token(wrapped, 0, 0);
 	span = span_import(&token, WW_ACCESS_WRITE, 0);
 	MUST(span == wrapped);
@@ -356,10 +353,6 @@ SCENE_CASE(span_with_own_mapping_host_kind, WW_CAP_HOST_MEMORY)
 
 SCENE_CASE(span_with_own_mapping_by_name_and_descriptor, WW_CAP_EXPORT)
 {
-	const struct ww_get_params get = {
-		.struct_size = sizeof(get),
-		.flags = WW_IMPORT_OWN_MAPPING,
-	};
 	struct ww_memory_description description;
 	ww_memory *spans[3];
 	OWN(memory) ww_memory *part;
@@ -370,7 +363,9 @@ SCENE_CASE(span_with_own_mapping_by_name_and_descriptor, WW_CAP_EXPORT)
 		&part));
 	scene_put(part, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &spans[0], NULL));
-	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &get, 0, NULL, &spans[1], NULL));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "x",
+		WW_PARAMS(struct ww_get_params, .flags = WW_IMPORT_OWN_MAPPING), 0, NULL, &spans[1],
+		NULL));
 	MUST_OK(ww_memory_export_fd(part, WW_ACCESS_READ, &fd, &description));
 	MUST_OK(ww_memory_import_fd(scene.device, fd, &description,
 		IMPORT(.flags = WW_IMPORT_OWN_MAPPING), &spans[2]));
@@ -435,10 +430,9 @@ CASE(span_with_own_mapping_of_allocation, WW_CAP_FOREIGN)
 	}
 }
 
-CASE(span_with_own_mapping_of_handle_refused, 0)
+DEVICE_CASE(span_with_own_mapping_of_handle_refused, 0)
 {
 	const struct ww_memory_handle handle = {{1, 2, 3}};
-	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "mapped once",

@@ -13,9 +13,8 @@
 
 #define KEPT_BYTES 4096
 
-CASE(stream_new_is_idle, 0)
+DEVICE_CASE(stream_new_is_idle, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
@@ -24,9 +23,8 @@ CASE(stream_new_is_idle, 0)
 	MUST(!ww_stream_unref(NULL));
 }
 
-CASE(stream_native, 0)
+DEVICE_CASE(stream_native, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 
 	MUST_EQUAL(subject_is_cuda(), ww_stream_native(stream) != NULL);
@@ -59,11 +57,10 @@ static void take_step(void *context)
 	*step->next += 1;
 }
 
-CASE(stream_calls_in_order, 0)
+DEVICE_CASE(stream_calls_in_order, 0)
 {
 	static struct step steps[1000];
 	static int next;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 
 	next = 0;
@@ -121,10 +118,9 @@ CASE(stream_orders_copies_and_calls, 0)
 	ww_device_unref(device);
 }
 
-CASE(stream_is_asynchronous, 0)
+DEVICE_CASE(stream_is_asynchronous, 0)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(stream) ww_stream *other = stream_make(device);
 	OWN(memory) ww_memory *from = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -146,10 +142,9 @@ CASE(stream_is_asynchronous, 0)
 	pattern_verify(to, 1);
 }
 
-CASE(stream_fill_is_asynchronous, 0)
+DEVICE_CASE(stream_fill_is_asynchronous, 0)
 {
 	static struct gate gate;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(stream) ww_stream *other = stream_make(device);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -167,10 +162,9 @@ CASE(stream_fill_is_asynchronous, 0)
 	memory_must_be(memory, 0x5a);
 }
 
-CASE(stream_two_are_independent, 0)
+DEVICE_CASE(stream_two_are_independent, 0)
 {
 	static struct gate gates[2];
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *a = stream_make(device);
 	OWN(stream) ww_stream *b = stream_make(device);
 
@@ -187,9 +181,8 @@ CASE(stream_two_are_independent, 0)
 	MUST_OK(ww_stream_synchronize(b, WW_FOREVER, NULL));
 }
 
-CASE(stream_many, 0)
+DEVICE_CASE(stream_many, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[32];
 	static sem_t ran;
 
@@ -224,10 +217,9 @@ static void *call_many(void *context)
 	return NULL;
 }
 
-CASE(stream_calls_from_threads, 0)
+DEVICE_CASE(stream_calls_from_threads, 0)
 {
 	static struct caller callers[4];
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 
 	for (size_t i = 0; i < CHECK_COUNT(callers); i++) {
@@ -250,11 +242,10 @@ static void *open_gate(void *gate)
 	return NULL;
 }
 
-CASE(stream_unref_runs_what_was_enqueued, 0)
+DEVICE_CASE(stream_unref_runs_what_was_enqueued, 0)
 {
 	static struct gate gate;
 	static sem_t ran;
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	pthread_t opener;
@@ -270,9 +261,8 @@ CASE(stream_unref_runs_what_was_enqueued, 0)
 	memory_must_be(memory, 0x77);
 }
 
-CASE(stream_ref_counts, 0)
+DEVICE_CASE(stream_ref_counts, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST(ww_stream_ref(stream) == stream);
@@ -286,11 +276,10 @@ static void look_at_signals(void *context)
 	pthread_sigmask(SIG_SETMASK, NULL, context);
 }
 
-CASE(stream_host_blocks_signals, NEEDS_HOST_BACKEND)
+DEVICE_CASE(stream_host_blocks_signals, NEEDS_HOST_BACKEND)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM};
 	static sigset_t blocked;
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	sigset_t mine;
 
@@ -318,10 +307,9 @@ static void wait_for_itself(void *context)
 	waiter->error = *ww_error_last();
 }
 
-CASE(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)
+DEVICE_CASE(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)
 {
 	static struct waiter waiter;
-	OWN(device) ww_device *device = subject_open();
 
 	waiter.stream = stream_make(device);
 	MUST_OK(ww_stream_call(waiter.stream, wait_for_itself, &waiter));
@@ -347,11 +335,10 @@ static void leave(void *context)
 	sem_post(&leaver->left);
 }
 
-CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
+DEVICE_CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
 {
 	static struct leaver leaver;
 	static sem_t ran;
-	OWN(device) ww_device *device = subject_open();
 
 	gate_init(&leaver.gate);
 	MUST_CALL(sem_init(&leaver.left, 0, 0));
@@ -365,9 +352,8 @@ CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
 	MUST(gate_wait(&ran)); /* what was enqueued behind it still ran */
 }
 
-CASE(stream_wrap_unsupported, NEEDS_HOST_BACKEND)
+DEVICE_CASE(stream_wrap_unsupported, NEEDS_HOST_BACKEND)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = (ww_stream *)&device;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "host", ww_stream_wrap(device, NULL, &stream));
@@ -420,9 +406,8 @@ static void end_native(ww_CUstream native, ww_CUdevice ordinal)
 	MUST_EQUAL(0, driver->cuDevicePrimaryCtxRelease(ordinal));
 }
 
-CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
+DEVICE_CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_CUdevice ordinal;
 	ww_CUstream native = make_native(device, &ordinal);
 	ww_stream *stream;
@@ -434,10 +419,9 @@ CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 	end_native(native, ordinal); /* it was left alone */
 }
 
-CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
+DEVICE_CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
 	void *const natives[] = {NULL, WW_CU_STREAM_LEGACY, WW_CU_STREAM_PER_THREAD};
-	OWN(device) ww_device *device = subject_open();
 
 	for (size_t i = 0; i < CHECK_COUNT(natives); i++) {
 		ww_stream *stream;
@@ -449,9 +433,8 @@ CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 	}
 }
 
-CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
+DEVICE_CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *other = subject_open_other();
 	ww_CUdevice ordinal;
 	ww_CUstream native = make_native(other, &ordinal);
@@ -462,9 +445,8 @@ CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
 	end_native(native, ordinal);
 }
 
-CASE(stream_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(stream_misuse, NEEDS_MISUSE_STATUS)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_create(device, NULL));

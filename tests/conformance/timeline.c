@@ -28,7 +28,7 @@ static uint64_t now_ns(void)
 
 /* --- coming and going --- */
 
-CASE(timeline_begins_at_its_value, 0)
+CASE(timeline_begins_at_its_value, NO_DEVICE)
 {
 	static const uint64_t values[] = {0, 1, 7, UINT64_C(1) << 40, WW_TIMELINE_MAX};
 	ww_timeline *timeline;
@@ -58,7 +58,7 @@ static void refuse_create(const char *word, const struct ww_timeline_params *par
 
 #define PARAMS(...) WW_PARAMS(struct ww_timeline_params, __VA_ARGS__)
 
-CASE(timeline_create_refuses, 0)
+CASE(timeline_create_refuses, NO_DEVICE)
 {
 	refuse_create("size", &(struct ww_timeline_params){.value = 1});
 	refuse_create("size", &(struct ww_timeline_params){.struct_size = 8});
@@ -69,7 +69,7 @@ CASE(timeline_create_refuses, 0)
 	refuse_create("2^62", PARAMS(.value = UINT64_MAX));
 }
 
-CASE(timeline_params_are_versioned, 0)
+CASE(timeline_params_are_versioned, NO_DEVICE)
 {
 	struct {
 		struct ww_timeline_params params;
@@ -84,7 +84,7 @@ CASE(timeline_params_are_versioned, 0)
 	refuse_create("", &longer.params);
 }
 
-CASE(timeline_info_says_who, 0)
+CASE(timeline_info_says_who, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 5);
 	struct ww_timeline_info info = timeline_info(timeline);
@@ -98,7 +98,7 @@ CASE(timeline_info_says_who, 0)
 	MUST(!strncmp(info.program, program_invocation_short_name, sizeof(info.program) - 1));
 }
 
-CASE(timeline_info_is_versioned, 0)
+CASE(timeline_info_is_versioned, NO_DEVICE)
 {
 	ww_timeline *timeline = timeline_make(0, 5);
 	struct {
@@ -117,7 +117,7 @@ CASE(timeline_info_is_versioned, 0)
 	ww_timeline_unref(timeline);
 }
 
-CASE(timeline_ref_counts, 0)
+CASE(timeline_ref_counts, NO_DEVICE)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 
@@ -139,7 +139,7 @@ static int new_mappings(const struct census *before)
 	return now.mappings - before->mappings;
 }
 
-CASE(timeline_alone_shares_no_page, 0)
+CASE(timeline_alone_shares_no_page, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *first = timeline_make(0, 0);
 	ww_timeline *others[4];
@@ -160,7 +160,7 @@ CASE(timeline_alone_shares_no_page, 0)
 }
 
 /* More than fit on two pages; each has a value of its own. */
-CASE(timeline_many, 0)
+CASE(timeline_many, NO_DEVICE)
 {
 	enum {
 		COUNT = 300
@@ -185,9 +185,8 @@ CASE(timeline_many, 0)
 }
 
 /* One after the other, in tens, and some of them known to the device. */
-CASE(timeline_ten_thousand, 0)
+DEVICE_CASE(timeline_ten_thousand, 0)
 {
-	OWN(device) ww_device *device = subject_open();
 	bool has_values = device_info(device).capabilities & WW_CAP_STREAM_VALUE;
 	ww_timeline *timelines[10];
 	struct census before;
@@ -208,7 +207,7 @@ CASE(timeline_ten_thousand, 0)
 
 /* --- the CPU --- */
 
-CASE(timeline_values_only_grow, 0)
+CASE(timeline_values_only_grow, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 5);
 
@@ -229,7 +228,7 @@ CASE(timeline_values_only_grow, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "grow", ww_timeline_signal(timeline, WW_TIMELINE_MAX));
 }
 
-CASE(timeline_wait_times_out, 0)
+CASE(timeline_wait_times_out, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	uint64_t start;
@@ -246,7 +245,7 @@ CASE(timeline_wait_times_out, 0)
 	MUST_OK(ww_timeline_wait(timeline, 0, FOREVER, NULL));
 }
 
-CASE(timeline_wait_refuses, 0)
+CASE(timeline_wait_refuses, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 
@@ -286,7 +285,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-CASE(timeline_threads_wait_for_each_other, 0)
+CASE(timeline_threads_wait_for_each_other, NO_DEVICE)
 {
 	uint64_t numbers[PLAYERS];
 	pthread_t threads[PLAYERS];
@@ -321,7 +320,7 @@ static void *race(void *context)
 	return (void *)(uintptr_t)wins;
 }
 
-CASE(timeline_threads_signal_one, 0)
+CASE(timeline_threads_signal_one, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	pthread_t threads[4];
@@ -356,7 +355,7 @@ static void *come_and_go(void *unused)
 	return NULL;
 }
 
-CASE(timeline_threads_come_and_go, 0)
+CASE(timeline_threads_come_and_go, NO_DEVICE)
 {
 	pthread_t threads[PLAYERS];
 
@@ -370,9 +369,8 @@ CASE(timeline_threads_come_and_go, 0)
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
+DEVICE_CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);

@@ -45,10 +45,8 @@ static void tell_by_eventfd(ww_device *device)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 }
 
-CASE(timeline_eventfd_tells, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_eventfd_tells, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
-
 	tell_by_eventfd(device);
 }
 
@@ -61,9 +59,8 @@ CASE(timeline_eventfd_tells_by_host_stream, 0)
 }
 
 /* A GPU signals, the host's stream tells. */
-CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
@@ -84,9 +81,8 @@ CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
 }
 
-CASE(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	int fd = 0;

@@ -67,7 +67,7 @@ static void refuse_get(ww_status status, const char *word, const char *name)
 
 /* --- in the signaller's own process --- */
 
-SCENE_CASE(timeline_comes_home, 0)
+SCENE_CASE(timeline_comes_home, NO_DEVICE)
 {
 	ww_timeline *timeline = timeline_make(0, 3);
 	ww_timeline *neighbour = timeline_make(0, 4);
@@ -93,7 +93,7 @@ SCENE_CASE(timeline_comes_home, 0)
 }
 
 /* Also without a broker given: the one of the environment. */
-SCENE_CASE(timeline_uses_default_broker, 0)
+SCENE_CASE(timeline_uses_default_broker, NO_DEVICE)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *again;
@@ -106,14 +106,14 @@ SCENE_CASE(timeline_uses_default_broker, 0)
 	ww_timeline_unref(timeline);
 }
 
-SCENE_CASE(timeline_name_ends_with_it, 0)
+SCENE_CASE(timeline_name_ends_with_it, NO_DEVICE)
 {
 	ww_timeline *timeline;
 
 	for (int i = 0; i < 3; i++) {
 		timeline = timeline_make(0, 0);
 		MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
-		MUST_EQUAL(1, scene_info().objects);
+		scene_has_objects(1);
 		ww_timeline_unref(timeline);
 		scene_has_objects(0);
 		refuse_get(WW_ERR_NOT_FOUND, "x", "x");
@@ -123,7 +123,7 @@ SCENE_CASE(timeline_name_ends_with_it, 0)
 /*
  * The broker is killed with all it had, and another one listens there: what is put anew is there.
  */
-CASE(timeline_put_again_after_loss, 0)
+CASE(timeline_put_again_after_loss, NO_DEVICE)
 {
 	char folder[] = "/tmp/warpway-test-XXXXXX";
 	char path[64];
@@ -156,33 +156,33 @@ CASE(timeline_put_again_after_loss, 0)
 	MUST_CALL(rmdir(folder));
 }
 
-SCENE_CASE(timeline_put_refuses, 0)
+static void refuse_put(ww_timeline *timeline, ww_status status, const char *word, const char *name,
+	const struct ww_name_params *params)
+{
+	MUST_REFUSE(status, word, ww_timeline_put(timeline, scene.broker, name, params, NULL));
+}
+
+SCENE_CASE(timeline_put_refuses, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *other = timeline_make(0, 0);
 
-	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_timeline_put(timeline, scene.broker, "x", &(struct ww_name_params){0}, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "mode",
-		ww_timeline_put(timeline, scene.broker, "x", NAMED(.mode = 01000), NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_put(timeline, scene.broker, "x", NAMED(.flags = 0x80), NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "name",
-		ww_timeline_put(timeline, scene.broker, "", NULL, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "",
-		ww_timeline_put(timeline, scene.broker, "/absolute", NULL, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_timeline_put(timeline, scene.broker, "@x", NULL, NULL));
+	refuse_put(timeline, WW_ERR_INVALID, "size", "x", &(struct ww_name_params){0});
+	refuse_put(timeline, WW_ERR_INVALID, "mode", "x", NAMED(.mode = 01000));
+	refuse_put(timeline, WW_ERR_INVALID, "flags", "x", NAMED(.flags = 0x80));
+	refuse_put(timeline, WW_ERR_INVALID, "name", "", NULL);
+	refuse_put(timeline, WW_ERR_INVALID, "", "/absolute", NULL);
+	refuse_put(timeline, WW_ERR_INVALID, "", "@x", NULL);
 	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "name",
-		ww_timeline_put(timeline, scene.broker, "y", NULL, NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "'x'", ww_timeline_put(other, scene.broker, "x", NULL, NULL));
+	refuse_put(timeline, WW_ERR_EXISTS, "name", "y", NULL);
+	refuse_put(other, WW_ERR_EXISTS, "'x'", "x", NULL);
 	MUST_OK(ww_timeline_put(other, scene.broker, "x", NAMED(.flags = WW_PUT_REPLACE), NULL));
 	MUST(get("x") == other);
 	ww_timeline_unref(other);
 	ww_timeline_unref(other);
 }
 
-SCENE_CASE(timeline_export_refuses, 0)
+SCENE_CASE(timeline_export_refuses, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
@@ -190,7 +190,7 @@ SCENE_CASE(timeline_export_refuses, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_timeline_export(timeline, scene.broker, &(struct ww_token_params){0}, NULL,
 			&token));
-	MUST_EQUAL(0, scene_info().objects);
+	scene_has_objects(0);
 }
 
 SCENE_CASE(timeline_get_refuses, WW_CAP_EXPORT)
@@ -239,7 +239,7 @@ SCENE_CASE(timeline_token_of_other_kinds, WW_CAP_EXPORT)
 	MUST(!barrier);
 }
 
-SCENE_CASE(timeline_import_refuses_every_flipped_bit, 0)
+SCENE_CASE(timeline_import_refuses_every_flipped_bit, NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token = export(timeline);
@@ -290,7 +290,7 @@ static void change_total(struct ww_wire_token *fields, uint64_t value)
 	fields->total_bytes = value;
 }
 
-SCENE_CASE(timeline_import_refuses_forged, 0)
+SCENE_CASE(timeline_import_refuses_forged, NO_DEVICE)
 {
 	static const uint64_t nowhere[] = {1, 8, 128, 255, 257, 256 + 64, 256 + 126 * 128, 16384,
 		UINT64_C(1) << 40, UINT64_MAX - 127};
@@ -330,7 +330,7 @@ SCENE_CASE(timeline_import_refuses_forged, 0)
 /*
  * A timeline that was dropped while its page goes on is one that is closed, if it is found at all.
  */
-SCENE_CASE(timeline_import_of_dropped, 0)
+SCENE_CASE(timeline_import_of_dropped, NO_DEVICE)
 {
 	ww_timeline *alone = timeline_make(WW_TIMELINE_ALONE, 0);
 	ww_timeline *neighbour = timeline_make(0, 0);
@@ -409,7 +409,7 @@ static void damage_header(struct ww_layout_signal_page *page)
 	page->header_bytes = 0;
 }
 
-SCENE_CASE(timeline_page_refused, 0)
+SCENE_CASE(timeline_page_refused, NO_DEVICE)
 {
 	refuse_page(WW_ERR_VERSION, "version 2", damage_version);
 	refuse_page(WW_ERR_PROTOCOL, "no signal page", damage_magic);
@@ -438,7 +438,7 @@ static void refuse_description(ww_status status, const char *word,
 	refuse_get(status, word, "page");
 }
 
-SCENE_CASE(timeline_description_refused, 0)
+SCENE_CASE(timeline_description_refused, NO_DEVICE)
 {
 	const struct ww_wire_timeline_ref good = {.page_bytes = WW_SIGNAL_PAGE_BYTES,
 		.cell_offset = 256};
@@ -505,7 +505,7 @@ SCENE_CASE(timeline_of_another_is_only_read, 0)
 }
 
 /* Whoever waits may pass the right on, however it came by it; and only where it came by it. */
-SCENE_CASE(timeline_of_another_is_exported, 0)
+SCENE_CASE(timeline_of_another_is_exported, NO_DEVICE)
 {
 	ENDED_BY(signaller_end) struct signaller signaller;
 	ENDED_BY(broker_stop) struct broker other_daemon;
@@ -560,7 +560,7 @@ static void must_be_lost(ww_timeline *timeline, uint64_t reached)
 		ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 }
 
-SCENE_CASE(timeline_poison_is_told, 0)
+SCENE_CASE(timeline_poison_is_told, NO_DEVICE)
 {
 	uint64_t before = real_ns();
 	ENDED_BY(signaller_end) struct signaller signaller;
@@ -592,7 +592,7 @@ SCENE_CASE(timeline_poison_is_told, 0)
 }
 
 /* Closed in order: what was signalled is success for ever. */
-SCENE_CASE(timeline_close_is_told, 0)
+SCENE_CASE(timeline_close_is_told, NO_DEVICE)
 {
 	ENDED_BY(signaller_end) struct signaller signaller;
 	OWN(timeline) ww_timeline *timeline;
@@ -705,7 +705,7 @@ SCENE_CASE(timeline_of_another_is_dropped_without_waiting,
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-SCENE_CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS)
+SCENE_CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS | NO_DEVICE)
 {
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *got;

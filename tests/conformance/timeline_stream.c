@@ -96,15 +96,8 @@ static void copy_after_fill(bool waits, uint32_t expected)
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 }
 
-CASE(timeline_orders_two_streams, WW_CAP_STREAM_VALUE)
-{
-	copy_after_fill(true, 7);
-}
-
-CASE(timeline_missing_wait_is_visible, WW_CAP_STREAM_VALUE)
-{
-	copy_after_fill(false, 0);
-}
+CASE_CALL(timeline_orders_two_streams, WW_CAP_STREAM_VALUE, copy_after_fill(true, 7))
+CASE_CALL(timeline_missing_wait_is_visible, WW_CAP_STREAM_VALUE, copy_after_fill(false, 0))
 
 /* Two streams add to a word in turns; all is submitted before anything may begin. */
 static void take_turns(ww_stream *const streams[2], uint32_t *words, uint32_t count)
@@ -280,9 +273,8 @@ static void *signal_held(void *context)
 }
 
 /* One ww_stream, and behind it another stream in each thread. */
-CASE(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM_WRAP)
+DEVICE_CASE(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM_WRAP)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct turn turn = {
 		.hold = timeline_make(0, 0),
 		.timeline = timeline_make(0, 0),
@@ -470,9 +462,8 @@ CASE(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 }
 
-CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
+DEVICE_CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	int fd = 0;
@@ -488,9 +479,8 @@ CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 	MUST_OK(ww_timeline_wait(timeline, 1, FOREVER, NULL));
 }
 
-CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(device) ww_device *host;
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
 	OWN(timeline) ww_timeline *neighbour = timeline_make(0, 0);
@@ -580,10 +570,9 @@ CASE(timeline_closed_releases_streams, WW_CAP_STREAM_VALUE)
 }
 
 /* A stream of the signaller may be gone before its signal; its work is done all the same. */
-CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
 {
 	struct census before;
-	OWN(device) ww_device *device = subject_open();
 	ww_timeline *timeline;
 	OWN(stream) ww_stream *stream = stream_make(device);
 
@@ -637,15 +626,8 @@ static void let_go_while_held(bool waits)
 	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 }
 
-CASE(timeline_unref_does_not_wait, WW_CAP_STREAM_VALUE)
-{
-	let_go_while_held(true);
-}
-
-CASE(timeline_unref_does_not_wait_for_signals, WW_CAP_STREAM_VALUE)
-{
-	let_go_while_held(false);
-}
+CASE_CALL(timeline_unref_does_not_wait, WW_CAP_STREAM_VALUE, let_go_while_held(true))
+CASE_CALL(timeline_unref_does_not_wait_for_signals, WW_CAP_STREAM_VALUE, let_go_while_held(false))
 
 /* The same when a timeline is closing: its last signal is yet to come. */
 CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
@@ -677,9 +659,8 @@ CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
  * The stream that closes a timeline shares a queue with one that waits for what this very thread
  * signals next. On the fake only: which streams share a queue is known there.
  */
-CASE(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
+DEVICE_CASE(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[QUEUES + 1]; /* the last one shares the queue of the first */
 	ww_timeline *closed;
 	ww_timeline *hold;

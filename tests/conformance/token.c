@@ -60,9 +60,9 @@ SCENE_CASE(broker_revoke, WW_CAP_EXPORT)
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
 	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, &info));
-	MUST_EQUAL(2, scene_info().holds);
+	scene_has_holds(2);
 	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
 	pattern_verify(got, 1);
 	for (int i = 0; i < 2; i++) {
@@ -181,7 +181,7 @@ SCENE_CASE(broker_object_refuses, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_ACCESS, "revoked",
 		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &memory, NULL));
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	ww_object_unref(object);
 	MUST(!ww_object_ref(NULL) && !ww_object_unref(NULL));
 }
@@ -415,10 +415,6 @@ static void default_finds(const char *name, uint64_t count)
 /* Each call that takes a broker, with the default one. */
 SCENE_CASE(broker_default, WW_CAP_EXPORT)
 {
-	const struct ww_put_params writing = {
-		.struct_size = sizeof(writing),
-		.state = WW_STATE_WRITING,
-	};
 	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
@@ -430,7 +426,8 @@ SCENE_CASE(broker_default, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_info_get(NULL, &broker_info));
 	MUST_EQUAL(scene_info().pid, broker_info.pid);
 	MUST_OK(ww_watch_create(NULL, NULL, 0, &watch));
-	MUST_OK(ww_memory_put(memory, NULL, "x", &writing, 0, NULL));
+	MUST_OK(ww_memory_put(memory, NULL, "x",
+		WW_PARAMS(struct ww_put_params, .state = WW_STATE_WRITING), 0, NULL));
 	MUST(ww_memory_broker(memory) == scene.broker);
 	MUST_OK(ww_watch_next(watch, WW_FOREVER, NULL, &event));
 	MUST(!strcmp(event.object.name, "x"));
@@ -482,14 +479,13 @@ SCENE_CASE(pool_revoke, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE};
-	OWN(device) ww_device *device = subject_open();
 	OWN(pool) ww_pool *pool = NULL;
 	struct ww_token token;
 	struct ww_token other;
 	ww_memory *slices[2];
 	ww_memory *got;
 
-	pool = pool_make(device, 0, 0, 4);
+	pool = pool_make(scene.device, 0, 0, 4);
 	for (int i = 0; i < 2; i++)
 		slices[i] = slice_make(pool, 4096);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "any broker", ww_memory_revoke(slices[0], NULL, NULL));
@@ -497,13 +493,13 @@ SCENE_CASE(pool_revoke, WW_CAP_EXPORT)
 	MUST(ww_memory_broker(slices[0]) == scene.broker);
 	for (int i = 0; i < 10; i++) { /* a slot comes back when nobody uses it */
 		token = slice_token(slices[0], &params);
-		MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &got, NULL));
+		MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
 		ww_memory_unref(got);
 		MUST_OK(ww_memory_revoke(slices[0], NULL, NULL));
 		MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-			ww_memory_import(device, NULL, &token, NULL, NULL, &got, NULL));
+			ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
 	}
-	MUST_OK(ww_memory_import(device, NULL, &other, NULL, NULL, &got, NULL));
+	MUST_OK(ww_memory_import(scene.device, NULL, &other, NULL, NULL, &got, NULL));
 	ww_memory_unref(got);
 	ww_memory_unref(slices[0]); /* no escrow of it is left */
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
@@ -515,23 +511,20 @@ SCENE_CASE(pool_revoke, WW_CAP_EXPORT)
 /* The owner holds its own slice by a token: it is used as by any other reference. */
 SCENE_CASE(pool_object_comes_home, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.uses = 1};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	OWN(device) ww_device *device = subject_open();
 	ww_object *object;
 	ww_memory *again;
-	OWN(pool) ww_pool *pool = pool_make(device, 0, 0, 0);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 4096);
-	struct ww_token token = slice_token(slice, &params);
+	struct ww_token token = slice_token(slice,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = 1));
 
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, &info));
 	MUST_EQUAL(4096, info.span_bytes);
 	ww_memory_unref(slice);
 	MUST_EQUAL(4096, pool_info(pool).bytes_used);
 	MUST_OK(ww_object_export(object, NULL, NULL, &token));
-	MUST_OK(ww_memory_import(device, NULL, &token,
+	MUST_OK(ww_memory_import(scene.device, NULL, &token,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again, NULL));
 	MUST(again == slice);
 	ww_memory_unref(again);
@@ -543,16 +536,14 @@ SCENE_CASE(pool_object_comes_home, WW_CAP_EXPORT)
 /* A slice of an own pool is mapped already, and needs no valid token. */
 SCENE_CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.uses = 1};
 	ww_memory *reading;
 	ww_object *object;
 	ww_memory *mapped;
 	ww_memory *again;
 	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0, 0);
 	ww_memory *slice = slice_make(pool, 4096);
-	struct ww_token token = slice_token(slice, &params);
+	struct ww_token token = slice_token(slice,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = 1));
 
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
 	MUST_OK(map_object(object, WW_ACCESS_WRITE, 0, &mapped));
@@ -577,7 +568,6 @@ SCENE_CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
 /* It is there for the pool's device only. */
 SCENE_CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CUDA)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct ww_token token;
 	OWN(object) ww_object *object;
 	ww_memory *memory;
@@ -588,7 +578,7 @@ SCENE_CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CU
 	MUST_OK(ww_device_open("host", &host));
 	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = slice_token(slice, &params);
+	token = slice_token(slice, WW_PARAMS(struct ww_export_params, .uses = 1));
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "import it for",
 		ww_object_map(object, host, NULL, NULL, &memory));

@@ -79,37 +79,33 @@ static void nothing_must_come(ww_work_queue *queue)
 
 SCENE_CASE(work_queue_create_refuses, 0)
 {
-	ww_work_queue *queue;
+	static const struct {
+		ww_status status;
+		const char *word;
+		struct ww_work_queue_params params;
+	} wrong[] = {
+		{WW_ERR_INVALID, "slot_bytes", {.slots = 2}},
+		{WW_ERR_INVALID, "role 5", {.slot_bytes = SLOT_BYTES, .role = 5}},
+		{WW_ERR_INVALID, "at most 1024", {.slot_bytes = SLOT_BYTES, .slots = 1025}},
+		{WW_ERR_INVALID, "producers_max", {.slot_bytes = SLOT_BYTES, .producers_max = 65}},
+		{WW_ERR_INVALID, "consumers_max", {.slot_bytes = SLOT_BYTES, .consumers_max = 65}},
+		{WW_ERR_INVALID, "attempts_max", {.slot_bytes = SLOT_BYTES, .attempts_max = 65}},
+		{WW_ERR_INVALID, "failed_max",
+			{.slot_bytes = SLOT_BYTES, .slots = 2, .failed_max = 2}},
+		{WW_ERR_INVALID, "kind 3", {.slot_bytes = SLOT_BYTES, .kind = 3}},
+		{WW_ERR_OVERFLOW, "", {.slot_bytes = UINT64_MAX / 2}},
+	};
 
-	MUST_REFUSE(WW_ERR_INVALID, "slot_bytes",
-		ww_work_queue_create(scene.device, scene.broker, "q",
-			WW_PARAMS(struct ww_work_queue_params, .slots = 2), NULL, &queue));
-	MUST_REFUSE(WW_ERR_INVALID, "role 5",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.role = 5), NULL,
-			&queue));
-	MUST_REFUSE(WW_ERR_INVALID, "at most 1024",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.slots = 1025), NULL,
-			&queue));
-	MUST_REFUSE(WW_ERR_INVALID, "producers_max",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.producers_max = 65),
-			NULL, &queue));
-	MUST_REFUSE(WW_ERR_INVALID, "consumers_max",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.consumers_max = 65),
-			NULL, &queue));
-	MUST_REFUSE(WW_ERR_INVALID, "attempts_max",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.attempts_max = 65),
-			NULL, &queue));
-	MUST_REFUSE(WW_ERR_INVALID, "failed_max",
-		ww_work_queue_create(scene.device, scene.broker, "q",
-			QUEUE(.slots = 2, .failed_max = 2), NULL, &queue));
-	MUST_REFUSE(WW_ERR_INVALID, "kind 3",
-		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.kind = 3), NULL,
-			&queue));
-	MUST_STATUS(WW_ERR_OVERFLOW,
-		ww_work_queue_create(scene.device, scene.broker, "q",
-			WW_PARAMS(struct ww_work_queue_params, .slot_bytes = UINT64_MAX / 2), NULL,
-			&queue));
-	MUST(!queue);
+	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
+		struct ww_work_queue_params params = wrong[i].params;
+		ww_work_queue *queue = (ww_work_queue *)&params;
+
+		params.struct_size = sizeof(params);
+		MUST_REFUSE(wrong[i].status, wrong[i].word,
+			ww_work_queue_create(scene.device, scene.broker, "q", &params, NULL,
+				&queue));
+		MUST(!queue);
+	}
 }
 
 CASE(work_queue_get_refuses, QUEUES)

@@ -13,13 +13,9 @@
 #include "support/child.h"
 #include "support/container.h"
 #include "support/broker_case.h"
+#include "support/needs.h"
 #include "support/subject.h"
 
-#define NEEDS_EXPORT         (UINT64_C(1) << 0)
-#define NEEDS_HOST_MEMORY    (UINT64_C(1) << 1)
-#define NEEDS_HOST_READ_ONLY (UINT64_C(1) << 2)
-#define NEEDS_ROOT           (UINT64_C(1) << 3)
-#define NEEDS_EVENT          (UINT64_C(1) << 4)
-#define NEEDS_EVENT_HANDLE   (UINT64_C(1) << 5)
+#define NEEDS_EVENT (WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 
 #endif

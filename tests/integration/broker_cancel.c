@@ -61,7 +61,7 @@ ROLE(role_interrupted)
 	ww_cancel_unref(interrupted);
 }
 
-SCENE_CASE(cancel_by_signal_handler, NEEDS_EXPORT)
+SCENE_CASE(cancel_by_signal_handler, WW_CAP_EXPORT)
 {
 	struct child child;
 	ww_memory *memory = scene_make(2 * MIB, 1);
@@ -83,7 +83,7 @@ SCENE_CASE(cancel_by_signal_handler, NEEDS_EXPORT)
 /* --- no waiting --- */
 
 /* What this process knows it does while the broker is stopped; nothing else is sent to that. */
-SCENE_CASE(cancel_nowait, NEEDS_EXPORT)
+SCENE_CASE(cancel_nowait, WW_CAP_EXPORT)
 {
 	ww_cancel *nowait = ww_cancel_nowait();
 	ww_memory *memory, *reader, *again;
@@ -145,12 +145,7 @@ static void get_what_never_comes(struct player *player)
 /* Puts something, gets what a neighbour has put, if it has, and makes a token and imports that. */
 static void put_and_get(struct player *player)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
 	/* A neighbour may have what was there before. */
-	const struct ww_put_params put = {.struct_size = sizeof(put), .flags = WW_PUT_REPLACE};
 	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, BYTES);
 	ww_memory *got = NULL;
 	struct ww_token token;
@@ -158,14 +153,18 @@ static void put_and_get(struct player *player)
 
 	snprintf(name, sizeof(name), "p%u", player->number);
 	is_done(player,
-		ww_memory_put(memory, scene.broker, name, &put, WW_FOREVER, player->cancel));
+		ww_memory_put(memory, scene.broker, name,
+			WW_PARAMS(struct ww_put_params, .flags = WW_PUT_REPLACE), WW_FOREVER,
+			player->cancel));
 	snprintf(name, sizeof(name), "p%u", (player->number + 1) % THREADS);
 	is_done(player,
 		ww_memory_get(scene.device, scene.broker, name, NULL, WW_FOREVER, player->cancel,
 			&got, NULL));
 	ww_memory_unref(got);
 	if (is_done(player,
-		    ww_memory_export(memory, scene.broker, &params, player->cancel, &token)) &&
+		    ww_memory_export(memory, scene.broker,
+			    WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE),
+			    player->cancel, &token)) &&
 		is_done(player,
 			ww_memory_import(scene.device, scene.broker, &token, NULL, player->cancel,
 				&got, NULL)))
@@ -216,7 +215,7 @@ static void set_at_random(void)
 	}
 }
 
-SCENE_CASE(cancel_at_any_instant, NEEDS_HOST_MEMORY)
+SCENE_CASE(cancel_at_any_instant, WW_CAP_HOST_MEMORY)
 {
 	uint32_t cancelled = 0;
 

@@ -38,7 +38,7 @@ static void begin(void)
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
 
-CASE(container_gets_by_name, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_gets_by_name, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	ww_memory *memory;
@@ -51,13 +51,13 @@ CASE(container_gets_by_name, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&container, WW_OK, "verify 1");
 	agent_must(&container, WW_OK, "write 2");
 	pattern_verify(memory, 2);
-	MUST_EQUAL(2, scene_info().holds);
+	scene_has_holds(2);
 	agent_end(&container);
 	ww_memory_unref(memory);
 	scene_end();
 }
 
-CASE(container_puts, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_puts, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	static const char *const kinds[] = {"vmm", "host"};
 
@@ -79,16 +79,16 @@ CASE(container_puts, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* The address in the token is that of outside; WARPWAY_BROKER says where it is found inside. */
-CASE(container_takes_token, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_takes_token, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct child container;
 	struct ww_token token;
 	ww_memory *memory;
 
 	begin();
 	memory = scene_make(BYTES, 4);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
 	ww_memory_unref(memory);
 	container_start("role_container", &container, NULL);
 	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
@@ -98,7 +98,7 @@ CASE(container_takes_token, NEEDS_EXPORT | NEEDS_ROOT)
 	scene_end();
 }
 
-CASE(container_to_container, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_to_container, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct child maker;
 	struct child taker;
@@ -123,7 +123,7 @@ CASE(container_to_container, NEEDS_EXPORT | NEEDS_ROOT)
 	scene_end();
 }
 
-CASE(container_killed, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_killed, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	struct child waiter;
@@ -144,17 +144,17 @@ CASE(container_killed, NEEDS_EXPORT | NEEDS_ROOT)
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
 	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "get x");
-	MUST_EQUAL(2, scene_info().holds);
+	scene_has_holds(2);
 	child_kill(&container);
 	scene_has_holders(2);
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	ww_memory_unref(memory);
 	agent_end(&waiter);
 	scene_end();
 }
 
 /* Root in its own user namespace, which is nobody special to the broker. */
-CASE(container_of_other_user, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_of_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	ww_memory *memory;
@@ -189,7 +189,7 @@ ROLE(role_daemon_inside)
 }
 
 /* Holders whose pid the broker cannot see are told apart, and their ends noticed, all the same. */
-CASE(container_around_broker, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(container_around_broker, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_broker_params params = WW_INIT(struct ww_broker_params);
@@ -221,7 +221,7 @@ CASE(container_around_broker, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&maker, WW_OK, "put x life=held");
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
 	MUST_EQUAL(0, info.pid);
-	MUST_EQUAL(2, scene_info().holders);
+	scene_has_holders(2);
 	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
 	agent_must(&maker, WW_OK, "fork"); /* its connection stays open in the child */
 	agent_must(&maker, WW_OK, "verify 1");
@@ -277,7 +277,7 @@ static int lines_of(const char *before, const char *word)
 }
 
 /* Not linked to it, and not opened either, with memory of a GPU in its hands. */
-SCENE_CASE(daemon_is_free_of_libcuda, NEEDS_EXPORT)
+SCENE_CASE(daemon_is_free_of_libcuda, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
 	ENDED_BY(agent_end) struct child maker;

@@ -252,7 +252,7 @@ SCENE_CASE(event_by_token, NEEDS_EVENT)
 		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 }
 
-SCENE_CASE(event_by_handle, NEEDS_EVENT_HANDLE)
+SCENE_CASE(event_by_handle, NEEDS_EVENT | NEEDS_CUDA)
 {
 	struct ww_event_handle handle;
 	ENDED_BY(agent_end) struct child maker;

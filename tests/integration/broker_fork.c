@@ -42,11 +42,10 @@ static struct {
 /* Which keeps nothing alive. */
 static struct ww_token timeline_token(ww_timeline *timeline, ww_broker *broker)
 {
-	const struct ww_token_params params = {.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE};
 	struct ww_token token;
 
-	MUST_OK(ww_timeline_export(timeline, broker, &params, NULL, &token));
+	MUST_OK(ww_timeline_export(timeline, broker,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	return token;
 }
 
@@ -186,8 +185,6 @@ static void release_often(void)
 static void use_tokens(ww_broker *broker)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	const struct ww_import_params writing = {.struct_size = sizeof(writing),
-		.access = WW_ACCESS_WRITE};
 	OWN(timeline) ww_timeline *timeline;
 	ww_memory *memory;
 
@@ -195,7 +192,8 @@ static void use_tokens(ww_broker *broker)
 	MUST(memory != ours.memory);
 	pattern_verify(memory, 1);
 	ww_memory_unref(memory);
-	MUST_OK(ww_memory_import(scene.device, broker, &ours.slice_token, &writing, NULL, &memory,
+	MUST_OK(ww_memory_import(scene.device, broker, &ours.slice_token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &memory,
 		NULL));
 	MUST(memory != ours.slice);
 	pattern_verify(memory, 3);
@@ -206,12 +204,12 @@ static void use_tokens(ww_broker *broker)
 
 static void use_own_pool(ww_broker *broker)
 {
-	const struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = BYTES};
 	struct ww_token token;
 	OWN(memory) ww_memory *slice;
 	OWN(pool) ww_pool *pool;
 
-	MUST_OK(ww_pool_create(scene.device, &params, &pool));
+	MUST_OK(ww_pool_create(scene.device, WW_PARAMS(struct ww_pool_params, .bytes_max = BYTES),
+		&pool));
 	MUST_OK(ww_pool_alloc(pool, 4096, 0, 0, NULL, &slice));
 	pattern_write(slice, 4);
 	MUST_OK(ww_memory_export(slice, broker, NULL, NULL, &token));
@@ -222,8 +220,6 @@ static void use_own_pool(ww_broker *broker)
 
 static void use_broker(void)
 {
-	const struct ww_export_params export = {.struct_size = sizeof(export),
-		.escrow_ns = WW_ESCROW_NONE};
 	OWN(timeline) ww_timeline *timeline;
 	struct ww_token token;
 	OWN(memory) ww_memory *memory;
@@ -234,7 +230,8 @@ static void use_broker(void)
 	use_tokens(broker);
 	use_own_pool(broker);
 	memory = memory_make(scene.device, WW_MEMORY_VMM, BYTES);
-	MUST_OK(ww_memory_export(memory, broker, &export, NULL, &token));
+	MUST_OK(ww_memory_export(memory, broker,
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	(void)timeline_token(timeline, broker);
 	MUST_OK(ww_timeline_signal(timeline, 1));
@@ -288,7 +285,7 @@ static void must_end_well(void (*run)(void))
 		FAIL("the forked child ended with status %#x", status);
 }
 
-CASE(fork_after_use, NEEDS_EXPORT)
+CASE(fork_after_use, WW_CAP_EXPORT)
 {
 	set_up();
 	watch_fd = ww_watch_fd(ours.watch);
@@ -353,7 +350,7 @@ static void use_broker_or_not(void)
 		use_broker();
 }
 
-CASE(fork_while_others_are_busy, NEEDS_EXPORT)
+CASE(fork_while_others_are_busy, WW_CAP_EXPORT)
 {
 	pthread_t threads[3];
 
@@ -372,7 +369,7 @@ CASE(fork_while_others_are_busy, NEEDS_EXPORT)
 }
 
 /* A socket that a forked child has too is not a sign of life of its parent. */
-SCENE_CASE(fork_keeps_nothing, NEEDS_EXPORT)
+SCENE_CASE(fork_keeps_nothing, WW_CAP_EXPORT)
 {
 	struct child parent;
 	OWN(fd) int socket;

@@ -36,7 +36,7 @@ static bool has_other_supervisor(const struct ww_broker_info *info, uint64_t for
 }
 
 /* In turn the maker, the broker and its supervisor are killed; each time somebody else reads it. */
-SCENE_CASE(gpu_memory_outlives_its_maker, NEEDS_EXPORT)
+SCENE_CASE(gpu_memory_outlives_its_maker, WW_CAP_EXPORT)
 {
 	struct child maker;
 	struct ww_broker_info info;
@@ -99,7 +99,7 @@ static int count_mapped(pid_t pid, const char *word)
 	return count;
 }
 
-SCENE_CASE(gpu_is_not_used_by_broker, NEEDS_EXPORT)
+SCENE_CASE(gpu_is_not_used_by_broker, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
 	ww_memory *memory;

@@ -48,7 +48,7 @@ static void start_maker(struct child *agent, uint32_t seed, const char *put)
 	agent_must(agent, WW_OK, "%s", put);
 }
 
-SCENE_CASE(life_kept, NEEDS_EXPORT)
+SCENE_CASE(life_kept, WW_CAP_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -71,7 +71,7 @@ SCENE_CASE(life_kept, NEEDS_EXPORT)
 	}
 }
 
-SCENE_CASE(life_kept_expires, NEEDS_EXPORT)
+SCENE_CASE(life_kept_expires, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	OWN(watch) ww_watch *watch = watch_start("brief");
@@ -93,7 +93,7 @@ SCENE_CASE(life_kept_expires, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "verify 2");
 }
 
-SCENE_CASE(life_owner, NEEDS_EXPORT)
+SCENE_CASE(life_owner, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -111,7 +111,7 @@ SCENE_CASE(life_owner, NEEDS_EXPORT)
 	pattern_verify(memory, 3); /* who has it has it */
 }
 
-SCENE_CASE(life_owner_ends_with_process, NEEDS_EXPORT)
+SCENE_CASE(life_owner_ends_with_process, WW_CAP_EXPORT)
 {
 	struct child maker;
 	OWN(watch) ww_watch *watch = watch_start("o");
@@ -128,7 +128,7 @@ SCENE_CASE(life_owner_ends_with_process, NEEDS_EXPORT)
 	agent_must(&holder, WW_OK, "verify 3");
 }
 
-SCENE_CASE(life_held_by_last_holder, NEEDS_EXPORT)
+SCENE_CASE(life_held_by_last_holder, WW_CAP_EXPORT)
 {
 	struct child maker;
 	struct child holders[2];
@@ -174,19 +174,19 @@ static ww_status import(const struct ww_token *token, ww_memory **out_memory)
 }
 
 /* Nobody holds it but the token on its way. */
-SCENE_CASE(life_escrow_keeps, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_keeps, WW_CAP_EXPORT)
 {
 	OWN(memory) ww_memory *memory;
 	struct ww_token token = export_and_die("export uses=1");
 
 	scene_has_holders(1);
-	MUST_EQUAL(1, scene_info().objects);
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_objects(1);
+	scene_has_holds(1);
 	MUST_OK(import(&token, &memory));
 	pattern_verify(memory, 5);
 }
 
-SCENE_CASE(life_escrow_ends_by_time, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_ends_by_time, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 	struct ww_token token = export_and_die("export escrow_ms=100");
@@ -196,7 +196,7 @@ SCENE_CASE(life_escrow_ends_by_time, NEEDS_EXPORT)
 	MUST(!memory);
 }
 
-SCENE_CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
+SCENE_CASE(life_escrow_ends_by_uses, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 	struct ww_token token = export_and_die("export uses=3 escrow_ms=none");
@@ -216,7 +216,7 @@ SCENE_CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
  * Another process holds the memory by its token: it keeps that, and nobody else gets it by the
  * token.
  */
-SCENE_CASE(life_revoked, NEEDS_EXPORT)
+SCENE_CASE(life_revoked, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *late;
@@ -251,7 +251,7 @@ SCENE_CASE(life_revoked, NEEDS_EXPORT)
 }
 
 /* The maker has ended, and what holds the memory is an object that maps nothing. */
-SCENE_CASE(life_object_keeps, NEEDS_EXPORT)
+SCENE_CASE(life_object_keeps, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token passed;
@@ -261,8 +261,8 @@ SCENE_CASE(life_object_keeps, NEEDS_EXPORT)
 
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
 	MUST(info.bytes >= LONG && info.span_bytes >= LONG && info.access == WW_ACCESS_READ);
-	MUST_EQUAL(1, scene_info().objects);
-	MUST_EQUAL(1, scene_info().holds); /* the escrow has ended by the import */
+	scene_has_objects(1);
+	scene_has_holds(1); /* the escrow has ended by the import */
 	for (int i = 0; i < 2; i++) {
 		MUST_OK(import(&token, &memory));
 		pattern_verify(memory, 5);
@@ -289,7 +289,7 @@ static ww_status map_object(ww_object *object, uint32_t access, ww_memory **out_
  * The maker has ended before the object is mapped, which is no import: another process has the
  * other of two.
  */
-SCENE_CASE(life_object_is_mapped, NEEDS_EXPORT)
+SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 {
 	struct child other;
 	ww_object *object;
@@ -306,18 +306,18 @@ SCENE_CASE(life_object_is_mapped, NEEDS_EXPORT)
 	ww_object_unref(object);
 	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
-	MUST_EQUAL(1, scene_info().holds); /* the escrow, for one import more */
+	scene_has_holds(1); /* the escrow, for one import more */
 	agent_start(&other, NULL);
 	MUST_EQUAL(sizeof(token), write(other.socket, &token, sizeof(token)));
 	agent_must(&other, WW_OK, "import");
 	agent_must(&other, WW_OK, "verify 5");
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	agent_end(&other);
 	scene_has_objects(0);
 }
 
 /* Only the object holds the memory; the second time its tokens were revoked, too. */
-SCENE_CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
+SCENE_CASE(life_object_is_mapped_when_others_let_go, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_object *object;
@@ -349,7 +349,7 @@ SCENE_CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
 }
 
 /* The broker is killed, and has the hold of the object afterwards. */
-SCENE_CASE(life_object_through_restart, NEEDS_EXPORT)
+SCENE_CASE(life_object_through_restart, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
 	ww_object *object;
@@ -365,12 +365,12 @@ SCENE_CASE(life_object_through_restart, NEEDS_EXPORT)
 	MUST_OK(map_object(object, 0, &memory));
 	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	ww_object_unref(object);
 	scene_has_objects(0);
 }
 
-SCENE_CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
+SCENE_CASE(life_removed_is_still_mapped, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -389,7 +389,7 @@ SCENE_CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
 	pattern_verify(memory, 2);
 }
 
-SCENE_CASE(life_replaced, NEEDS_EXPORT)
+SCENE_CASE(life_replaced, WW_CAP_EXPORT)
 {
 	struct child makers[2];
 	ww_memory *old;
@@ -422,7 +422,7 @@ static void start_waiter(struct child *agent, const char *get, uint64_t waits)
 	scene_has_waits(waits);
 }
 
-SCENE_CASE(wait_for_name, NEEDS_EXPORT)
+SCENE_CASE(wait_for_name, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child waiter;
@@ -431,10 +431,10 @@ SCENE_CASE(wait_for_name, NEEDS_EXPORT)
 	start_maker(&maker, 6, "put later life=owner");
 	agent_answers(&waiter, WW_OK);
 	agent_must(&waiter, WW_OK, "verify 6");
-	MUST_EQUAL(0, scene_info().waits);
+	scene_has_waits(0);
 }
 
-SCENE_CASE(wait_for_seal, NEEDS_EXPORT)
+SCENE_CASE(wait_for_seal, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child waiter;
@@ -444,7 +444,7 @@ SCENE_CASE(wait_for_seal, NEEDS_EXPORT)
 	MUST_REFUSE(WW_ERR_STATE, "later",
 		ww_memory_get(scene.device, scene.broker, "later", NULL, 0, NULL, &(ww_memory *){0},
 			NULL));
-	MUST_EQUAL(1, scene_info().waits);
+	scene_has_waits(1);
 	agent_must(&maker, WW_OK, "write 7");
 	agent_must(&maker, WW_OK, "seal sealed");
 	agent_answers(&waiter, WW_OK);
@@ -453,7 +453,7 @@ SCENE_CASE(wait_for_seal, NEEDS_EXPORT)
 	agent_must(&maker, WW_ERR_STATE, "seal shared");
 }
 
-SCENE_CASE(wait_for_share, NEEDS_EXPORT)
+SCENE_CASE(wait_for_share, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child waiter;
@@ -466,7 +466,7 @@ SCENE_CASE(wait_for_share, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "verify 7");
 }
 
-SCENE_CASE(wait_in_vain, NEEDS_EXPORT)
+SCENE_CASE(wait_in_vain, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child waiter;
@@ -476,14 +476,14 @@ SCENE_CASE(wait_in_vain, NEEDS_EXPORT)
 	agent_must(&waiter, WW_ERR_NOT_FOUND, "get never");
 	agent_must(&waiter, WW_TIMED_OUT, "get never wait_ms=30");
 	agent_must(&waiter, WW_TIMED_OUT, "get later wait_ms=30");
-	MUST_EQUAL(0, scene_info().waits);
-	MUST_EQUAL(1, scene_info().holds); /* nothing was taken */
+	scene_has_waits(0);
+	scene_has_holds(1); /* nothing was taken */
 	agent_must(&maker, WW_OK, "seal sealed");
 	agent_must(&waiter, WW_OK, "get later wait_ms=forever");
 	agent_must(&waiter, WW_OK, "verify 6");
 }
 
-SCENE_CASE(wait_many, NEEDS_EXPORT)
+SCENE_CASE(wait_many, WW_CAP_EXPORT)
 {
 	struct child waiters[8];
 	struct child maker;
@@ -501,7 +501,7 @@ SCENE_CASE(wait_many, NEEDS_EXPORT)
 }
 
 /* Those who wait for what a dead process was writing are told. */
-SCENE_CASE(wait_writer_killed, NEEDS_EXPORT)
+SCENE_CASE(wait_writer_killed, WW_CAP_EXPORT)
 {
 	struct child maker;
 	struct child waiters[3];
@@ -520,7 +520,7 @@ SCENE_CASE(wait_writer_killed, NEEDS_EXPORT)
 		agent_end(&waiters[i]);
 }
 
-SCENE_CASE(wait_writer_lets_go, NEEDS_EXPORT)
+SCENE_CASE(wait_writer_lets_go, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child waiter;
@@ -532,7 +532,7 @@ SCENE_CASE(wait_writer_lets_go, NEEDS_EXPORT)
 	must_be_gone("later");
 }
 
-SCENE_CASE(wait_waiter_killed, NEEDS_EXPORT)
+SCENE_CASE(wait_waiter_killed, WW_CAP_EXPORT)
 {
 	struct child waiter;
 
@@ -543,7 +543,7 @@ SCENE_CASE(wait_waiter_killed, NEEDS_EXPORT)
 
 /* --- looking on --- */
 
-SCENE_CASE(watch_tells_of_others, NEEDS_EXPORT)
+SCENE_CASE(watch_tells_of_others, WW_CAP_EXPORT)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct child maker;
@@ -570,7 +570,7 @@ SCENE_CASE(watch_tells_of_others, NEEDS_EXPORT)
 	must_hear(late, WW_WATCH_GONE, "b/two");
 }
 
-SCENE_CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
+SCENE_CASE(snapshot_shows_who_holds, WW_CAP_EXPORT)
 {
 	const uint64_t all = WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
 		WW_SNAPSHOT_HOLDS;

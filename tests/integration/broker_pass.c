@@ -36,7 +36,7 @@ static void must_be_read_only(ww_memory *memory)
 		ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 16));
 }
 
-SCENE_CASE(pass_for_reading, NEEDS_EXPORT)
+SCENE_CASE(pass_for_reading, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -47,7 +47,7 @@ SCENE_CASE(pass_for_reading, NEEDS_EXPORT)
 	pattern_verify(memory, 1);
 }
 
-SCENE_CASE(pass_for_writing, NEEDS_EXPORT)
+SCENE_CASE(pass_for_writing, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -61,7 +61,7 @@ SCENE_CASE(pass_for_writing, NEEDS_EXPORT)
 	pattern_verify(memory, 3);
 }
 
-SCENE_CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
+SCENE_CASE(pass_host_kind, WW_CAP_HOST_READ_ONLY)
 {
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -75,7 +75,7 @@ SCENE_CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
 	agent_must(&maker, WW_OK, "verify 2");
 }
 
-SCENE_CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
+SCENE_CASE(pass_from_agent_to_agent, WW_CAP_EXPORT)
 {
 	struct child agents[3];
 
@@ -92,7 +92,7 @@ SCENE_CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
 		agent_end(&agents[i]);
 }
 
-SCENE_CASE(pass_read_only_is_read_only, NEEDS_EXPORT)
+SCENE_CASE(pass_read_only_is_read_only, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 	ENDED_BY(agent_end) struct child maker;
@@ -134,7 +134,7 @@ static void must_not_be_mapped_for_writing(ww_memory *memory)
 	munmap(pointer, 4096);
 }
 
-SCENE_CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
+SCENE_CASE(pass_read_only_is_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 {
 	static const char *const states[] = {"sealed", "shared"};
 
@@ -170,7 +170,7 @@ static void must_take(const struct ww_token *token, uint32_t access, uint32_t se
 	pattern_verify(memory, seed);
 }
 
-SCENE_CASE(pass_token_by_socket, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	struct child maker;
@@ -195,7 +195,7 @@ SCENE_CASE(pass_token_by_socket, NEEDS_EXPORT)
 			&(struct ww_object_info){.struct_size = sizeof(struct ww_object_info)}));
 }
 
-SCENE_CASE(pass_token_by_file, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_file, WW_CAP_EXPORT)
 {
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	struct child maker;
@@ -228,30 +228,25 @@ ROLE(role_import_variable)
 	pattern_verify(memory, 7);
 }
 
-SCENE_CASE(pass_token_by_environment, NEEDS_EXPORT)
+SCENE_CASE(pass_token_by_environment, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	char variable[sizeof("WEIGHTS=") + WW_TOKEN_TEXT_BYTES] = "WEIGHTS=";
 	const char *const environment[] = {variable, "WARPWAY_BROKER", NULL};
 	struct ww_token token;
 	ww_memory *memory = scene_make(2 << 20, 7);
 	ENDED_BY(child_finish) struct child taker;
 
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	ww_memory_unref(memory);
 	child_start(&taker, "role_import_variable",
 		&(struct child_options){.environment = environment});
 }
 
-SCENE_CASE(pass_token_grants_no_more, NEEDS_EXPORT)
+SCENE_CASE(pass_token_grants_no_more, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	const struct ww_export_params write_params = {
-		.struct_size = sizeof(write_params),
-		.access = WW_ACCESS_WRITE,
-		.uses = 1,
-	};
 	struct ww_token token;
 	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
@@ -260,7 +255,9 @@ SCENE_CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
 	memory = scene_get("board", WW_ACCESS_READ);
 	MUST_REFUSE(WW_ERR_ACCESS, "",
-		ww_memory_export(memory, scene.broker, &write_params, NULL, &token));
+		ww_memory_export(memory, scene.broker,
+			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = 1),
+			NULL, &token));
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
@@ -272,15 +269,15 @@ SCENE_CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 }
 
 /* A process that has the token is let in, whichever it is. */
-SCENE_CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct ww_token token;
 	OWN(memory) ww_memory *memory = scene_make(2 << 20, 3);
 	ENDED_BY(agent_end) struct child taker;
 
 	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
 	agent_start(&taker, NULL);
 	agent_must(&taker, WW_OK, "user %d %d", NOBODY, NOBODY);
 	agent_must(&taker, WW_ERR_ACCESS, "get secret");
@@ -312,7 +309,7 @@ static void pass_span_again(struct child *maker, ww_memory *memory)
 	pattern_verify(again, 4 + 12345);
 }
 
-SCENE_CASE(pass_span, NEEDS_EXPORT)
+SCENE_CASE(pass_span, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
@@ -349,7 +346,7 @@ static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t c
 	MUST_EQUAL(1, ww_array_is_contiguous(array));
 }
 
-SCENE_CASE(pass_array, NEEDS_EXPORT)
+SCENE_CASE(pass_array, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
@@ -377,7 +374,7 @@ SCENE_CASE(pass_array, NEEDS_EXPORT)
 
 #define MANY 200
 
-SCENE_CASE(pass_many_objects, NEEDS_HOST_MEMORY)
+SCENE_CASE(pass_many_objects, WW_CAP_HOST_MEMORY)
 {
 	char name[32];
 	ENDED_BY(agent_end) struct child taker;
@@ -390,7 +387,7 @@ SCENE_CASE(pass_many_objects, NEEDS_HOST_MEMORY)
 		scene_put(memory, name, 0600, WW_LIFE_KEPT, WW_STATE_SEALED);
 		ww_memory_unref(memory);
 	}
-	MUST_EQUAL(MANY, scene_info().objects);
+	scene_has_objects(MANY);
 	agent_start(&taker, NULL);
 	for (uint32_t i = 0; i < MANY; i++) {
 		agent_must(&taker, WW_OK, "get many/%u", i);

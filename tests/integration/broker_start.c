@@ -169,7 +169,7 @@ static void own_end(void)
 
 /* --- who starts it --- */
 
-CASE(start_by_first_use, NEEDS_EXPORT)
+CASE(start_by_first_use, WW_CAP_EXPORT)
 {
 	struct child maker;
 	struct child taker;
@@ -196,16 +196,14 @@ CASE(start_by_first_use, NEEDS_EXPORT)
 /* One of many: opens when the pipe closes, says which broker it found. */
 static void be_one(int gun, int results)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.timeout_ns = (uint64_t)child_limit_ms() * 1000000,
-	};
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	ww_broker *broker;
 	char byte;
 
 	MUST_EQUAL(0, read(gun, &byte, 1));
-	MUST_OK(ww_broker_open(&params, &broker));
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params,
+				       .timeout_ns = (uint64_t)child_limit_ms() * 1000000),
+		&broker));
 	MUST_OK(ww_broker_info_get(broker, &info));
 	MUST_EQUAL(sizeof(info.supervisor_pid),
 		write(results, &info.supervisor_pid, sizeof(info.supervisor_pid)));
@@ -274,12 +272,10 @@ CASE(start_hundred_at_once, 0)
 /* role_open STATUS WORD [no_start]: opening ends so, with a sentence that has the word in it */
 ROLE(role_open)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.flags = count > 2 ? WW_BROKER_NO_START : 0,
-	};
 	OWN(broker) ww_broker *broker;
-	ww_status status = ww_broker_open(&params, &broker);
+	ww_status status = ww_broker_open(WW_PARAMS(struct ww_broker_params,
+						  .flags = count > 2 ? WW_BROKER_NO_START : 0),
+		&broker);
 
 	MUST(count >= 2);
 	if (strcmp(arguments[0], ww_status_name(status)))
@@ -329,7 +325,7 @@ static void give_away(uid_t uid)
 }
 
 /* Each user has a broker of its own, which runs as that user. */
-CASE(start_for_other_user, NEEDS_EXPORT | NEEDS_ROOT)
+CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct ww_broker_info info;
 	struct child agent;
@@ -419,7 +415,7 @@ static void wait_for_end(const struct ww_broker_info *info)
 	must_have_none();
 }
 
-CASE(start_ends_when_idle, NEEDS_EXPORT)
+CASE(start_ends_when_idle, WW_CAP_EXPORT)
 {
 	struct ww_broker_info first;
 	struct ww_broker_info second;
@@ -441,7 +437,7 @@ CASE(start_ends_when_idle, NEEDS_EXPORT)
 	own_end();
 }
 
-CASE(start_stays_while_kept, NEEDS_EXPORT)
+CASE(start_stays_while_kept, WW_CAP_EXPORT)
 {
 	struct pollfd waiting = {.events = POLLIN};
 	struct ww_broker_info info;
@@ -529,7 +525,7 @@ CASE(start_two_never_serve_one_address, 0)
 }
 
 /* Both killed at once: nothing is left but a socket that nobody listens at. */
-CASE(start_after_kill_of_both, NEEDS_EXPORT)
+CASE(start_after_kill_of_both, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
 	struct child agent;

@@ -56,10 +56,10 @@ static void *put_and_get(void *context)
 	return NULL;
 }
 
-SCENE_CASE(threads_put_and_get, NEEDS_HOST_MEMORY)
+SCENE_CASE(threads_put_and_get, WW_CAP_HOST_MEMORY)
 {
 	run_threads(put_and_get, THREADS);
-	MUST_EQUAL(0, scene_info().objects);
+	scene_has_objects(0);
 }
 
 static void *wait_for_late(void *context)
@@ -74,7 +74,7 @@ static void *wait_for_late(void *context)
 }
 
 /* A thread that waits, for however long, keeps nobody from being served. */
-SCENE_CASE(threads_wait_beside_others, NEEDS_EXPORT)
+SCENE_CASE(threads_wait_beside_others, WW_CAP_EXPORT)
 {
 	pthread_t waiters[3];
 	OWN(memory) ww_memory *memory;
@@ -91,7 +91,7 @@ SCENE_CASE(threads_wait_beside_others, NEEDS_EXPORT)
 		ww_memory_unref(scene_get(name, WW_ACCESS_WRITE));
 		ww_memory_unref(memory);
 	}
-	MUST_EQUAL(3, scene_info().waits);
+	scene_has_waits(3);
 	memory = scene_make(BYTES, 77);
 	scene_put(memory, "late", 0, WW_LIFE_HELD, WW_STATE_SEALED);
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
@@ -114,7 +114,7 @@ static void *get_and_drop(void *context)
 	return NULL;
 }
 
-SCENE_CASE(threads_drop_and_get, NEEDS_EXPORT)
+SCENE_CASE(threads_drop_and_get, WW_CAP_EXPORT)
 {
 	ENDED_BY(agent_end) struct child maker;
 
@@ -122,7 +122,7 @@ SCENE_CASE(threads_drop_and_get, NEEDS_EXPORT)
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put baton life=held state=shared");
 	run_threads(get_and_drop, THREADS);
-	MUST_EQUAL(1, scene_info().holds); /* its maker's */
+	scene_has_holds(1); /* its maker's */
 	agent_must(&maker, WW_OK, "verify 1");
 }
 
@@ -141,21 +141,18 @@ static void *open_again(void *context)
 
 SCENE_CASE(threads_open_is_one, 0)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scene.daemon.address,
-	};
 	ww_broker *broker;
 
 	run_threads(open_again, THREADS);
-	MUST_OK(ww_broker_open(&params, &broker));
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .address = scene.daemon.address),
+		&broker));
 	MUST(broker == scene.broker);
 	MUST(!strcmp(ww_broker_address(broker), scene.daemon.address));
 	ww_broker_unref(broker);
-	MUST_EQUAL(1, scene_info().holders);
+	scene_has_holders(1);
 }
 
-SCENE_CASE(one_object_got_twice, NEEDS_EXPORT)
+SCENE_CASE(one_object_got_twice, WW_CAP_EXPORT)
 {
 	struct child maker;
 	ww_memory *first;
@@ -170,19 +167,19 @@ SCENE_CASE(one_object_got_twice, NEEDS_EXPORT)
 	memory_must_be_same(first, second);
 	writer = scene_get("x", WW_ACCESS_WRITE);
 	MUST(writer != first);
-	MUST_EQUAL(2, scene_info().holds); /* its maker and this process */
+	scene_has_holds(2); /* its maker and this process */
 	ww_memory_unref(first);
 	pattern_write(writer, 2);
 	pattern_verify(second, 2);
 	ww_memory_unref(writer);
-	MUST_EQUAL(2, scene_info().holds);
+	scene_has_holds(2);
 	child_kill(&maker);
 	scene_has_holders(1);
-	MUST_EQUAL(1, scene_info().objects); /* this process holds it still */
+	scene_has_objects(1); /* this process holds it still */
 	pattern_verify(second, 2);
 }
 
-SCENE_CASE(one_object_put_and_got, NEEDS_EXPORT)
+SCENE_CASE(one_object_put_and_got, WW_CAP_EXPORT)
 {
 	ww_memory *writer;
 	ww_memory *reader;
@@ -193,17 +190,17 @@ SCENE_CASE(one_object_put_and_got, NEEDS_EXPORT)
 	writer = scene_get("x", WW_ACCESS_WRITE);
 	memory_must_be_same(memory, writer);
 	reader = scene_get("x", WW_ACCESS_READ);
-	MUST_EQUAL(1, scene_info().holds);
+	scene_has_holds(1);
 	ww_memory_unref(memory);
 	ww_memory_unref(writer);
 	pattern_verify(reader, 1);
-	MUST_EQUAL(1, scene_info().objects);
+	scene_has_objects(1);
 	ww_memory_unref(reader);
 	scene_has_objects(0);
 }
 
 /* Memory keeps the connection open that it came by. */
-SCENE_CASE(unref_broker_before_memory, NEEDS_EXPORT)
+SCENE_CASE(unref_broker_before_memory, WW_CAP_EXPORT)
 {
 	ww_broker *broker;
 	ww_memory *got;

@@ -52,7 +52,7 @@ static void try_mode(const char *owner, const char *put, const char *other, ww_s
 #define NO  WW_ERR_ACCESS
 #define YES WW_OK
 
-SCENE_CASE(user_owner_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_owner_mode, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	try_mode("61001 61001", "mode=0600", "61001 61001", YES, YES);
 	try_mode("61001 61001", "mode=0400", "61001 61001", YES, NO);
@@ -62,7 +62,7 @@ SCENE_CASE(user_owner_mode, NEEDS_EXPORT | NEEDS_ROOT)
 	try_mode("61001 61001", "mode=0066", "61001 61001", NO, NO); /* nor are others */
 }
 
-SCENE_CASE(user_group_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_group_mode, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	try_mode("61001 61100", "mode=0640", "61002 61100", YES, NO);
 	try_mode("61001 61100", "mode=0660", "61002 61100", YES, YES);
@@ -70,14 +70,14 @@ SCENE_CASE(user_group_mode, NEEDS_EXPORT | NEEDS_ROOT)
 	try_mode("61001 61100", "mode=0606", "61002 61100", NO, NO);
 }
 
-SCENE_CASE(user_supplementary_group, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_supplementary_group, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	try_mode("61001 61100", "mode=0640", "61002 61002 61100", YES, NO);
 	try_mode("61001 61100", "mode=0660", "61002 61002 61101 61100", YES, YES);
 	try_mode("61001 61100", "mode=0660", "61002 61002 61101", NO, NO);
 }
 
-SCENE_CASE(user_everybody_mode, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_everybody_mode, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	try_mode("61001 61001", "mode=0644", "61002 61002", YES, NO);
 	try_mode("61001 61001", "mode=0666", "61002 61002", YES, YES);
@@ -86,7 +86,7 @@ SCENE_CASE(user_everybody_mode, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* A group other than one's own first one: only one that one has. */
-SCENE_CASE(user_gives_to_group, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_gives_to_group, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	ENDED_BY(agent_end) struct child alice;
 
@@ -97,7 +97,7 @@ SCENE_CASE(user_gives_to_group, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&alice, WW_ERR_ACCESS, "put x life=owner mode=0660 gid=61101");
 }
 
-SCENE_CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_cannot_remove, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	ENDED_BY(agent_end) struct child alice;
 	ENDED_BY(agent_end) struct child bob;
@@ -116,7 +116,7 @@ SCENE_CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
 	MUST_OK(ww_broker_remove(scene.broker, "x")); /* root may */
 }
 
-SCENE_CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_cannot_replace, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	ENDED_BY(agent_end) struct child alice;
 	ENDED_BY(agent_end) struct child bob;
@@ -133,7 +133,7 @@ SCENE_CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
 	agent_must(&bob, WW_OK, "verify 1");
 }
 
-SCENE_CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_own_names, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	ENDED_BY(agent_end) struct child alice;
 	ENDED_BY(agent_end) struct child bob;
@@ -150,7 +150,7 @@ SCENE_CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* Whoever takes a name first, a reader who says whose it must be is not deceived. */
-SCENE_CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
+SCENE_CASE(user_from_owner, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	ENDED_BY(agent_end) struct child squatter;
 	ENDED_BY(agent_end) struct child reader;
@@ -165,7 +165,7 @@ SCENE_CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* What another user was given for reading, the kernel lets it neither map nor open for writing. */
-SCENE_CASE(user_reader_cannot_write, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
+SCENE_CASE(user_reader_cannot_write, WW_CAP_HOST_READ_ONLY | NEEDS_ROOT)
 {
 	static const char *const states[] = {"sealed", "shared"};
 	struct child alice;

@@ -38,11 +38,8 @@
 #include "support/channel.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/needs.h"
 #include "support/subject.h"
-
-#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that wait for values on pages of others */
-
-#define NEEDS_ROOT (UINT64_C(1) << 1) /* to be several users */
 
 #define SLOT_BYTES 4096
 

@@ -238,17 +238,6 @@ static void play(uint32_t policy)
 	end_case();
 }
 
-CASE(channel_consumers_killed_block, NEEDS_VALUES)
-{
-	play(WW_CHANNEL_BLOCK);
-}
-
-CASE(channel_consumers_killed_drop, NEEDS_VALUES)
-{
-	play(WW_CHANNEL_DROP_OLDEST);
-}
-
-CASE(channel_consumers_killed_latest, NEEDS_VALUES)
-{
-	play(WW_CHANNEL_LATEST);
-}
+CASE_CALL(channel_consumers_killed_block, NEEDS_VALUES, play(WW_CHANNEL_BLOCK))
+CASE_CALL(channel_consumers_killed_drop, NEEDS_VALUES, play(WW_CHANNEL_DROP_OLDEST))
+CASE_CALL(channel_consumers_killed_latest, NEEDS_VALUES, play(WW_CHANNEL_LATEST))

@@ -205,12 +205,5 @@ static void forge_during(const char *policy)
 	end_case();
 }
 
-CASE(channel_forged_marks_drop_oldest, NEEDS_VALUES)
-{
-	forge_during("2");
-}
-
-CASE(channel_forged_marks_latest, NEEDS_VALUES)
-{
-	forge_during("3");
-}
+CASE_CALL(channel_forged_marks_drop_oldest, NEEDS_VALUES, forge_during("2"))
+CASE_CALL(channel_forged_marks_latest, NEEDS_VALUES, forge_during("3"))

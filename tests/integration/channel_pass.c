@@ -78,21 +78,6 @@ CASE(channel_latest_comes_at_any_time, NEEDS_VALUES)
 	end_all(&producer, consumers, 2);
 }
 
-CASE(channel_close_ends_after_all, NEEDS_VALUES)
-{
-	struct child consumer;
-	struct child producer;
-
-	start_all(&producer, &consumer, 1, "");
-	agent_must(&producer, WW_OK, "send 2");
-	agent_must(&producer, WW_OK, "leave");
-	agent_must(&consumer, WW_OK, "take 2");
-	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
-	agent_must(&consumer, WW_OK, "leave");
-	scene_has_objects(0);
-	end_all(&producer, &consumer, 1);
-}
-
 /* A new producer takes the name; who has the former channel is told of its end. */
 CASE(channel_is_replaced_whole, NEEDS_VALUES)
 {
@@ -135,12 +120,7 @@ static void replace_after_join(const char *options)
 	end_all(&producer, consumers, 1);
 }
 
-CASE(channel_replaced_name_keeps_consumers_that_drop, NEEDS_VALUES)
-{
-	replace_after_join("policy=2");
-}
-
-CASE(channel_replaced_name_keeps_consumers_of_latest, NEEDS_VALUES)
-{
-	replace_after_join("policy=3");
-}
+CASE_CALL(channel_replaced_name_keeps_consumers_that_drop, NEEDS_VALUES,
+	replace_after_join("policy=2"))
+CASE_CALL(channel_replaced_name_keeps_consumers_of_latest, NEEDS_VALUES,
+	replace_after_join("policy=3"))

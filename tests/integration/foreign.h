@@ -29,12 +29,8 @@
 #include "support/child.h"
 #include "support/container.h"
 #include "support/broker_case.h"
+#include "support/needs.h"
 #include "support/subject.h"
-
-#define NEEDS_FOREIGN (UINT64_C(1) << 0)
-#define NEEDS_PEER    (UINT64_C(1) << 1)
-#define NEEDS_ROOT    (UINT64_C(1) << 2)
-#define NEEDS_FAKE    (UINT64_C(1) << 3) /* a driver that fails when it is told to */
 
 #define FOREIGN_BYTES  4194304
 #define FOREIGN_OFFSET 4321

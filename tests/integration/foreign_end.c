@@ -34,7 +34,7 @@ static void refuse(const struct ww_token *token, ww_status status, const char *w
 }
 
 /* Nobody gets it any more, also who has it; who has it keeps it. */
-CASE(foreign_owner_lets_go, NEEDS_FOREIGN)
+CASE(foreign_owner_lets_go, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -66,7 +66,7 @@ CASE(foreign_owner_lets_go, NEEDS_FOREIGN)
  * The next tensor of a caching allocator's segment, while one before it is still held here: the
  * bytes are the same.
  */
-CASE(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)
+CASE(foreign_wrapped_anew_while_held, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_memory *memories[4];
@@ -99,7 +99,7 @@ CASE(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)
 	}
 }
 
-CASE(foreign_owner_killed, NEEDS_FOREIGN)
+CASE(foreign_owner_killed, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -123,10 +123,9 @@ CASE(foreign_owner_killed, NEEDS_FOREIGN)
 }
 
 /* Where no broker tells, the page does: its lock is gone. */
-CASE(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)
+DEVICE_CASE(foreign_owner_killed_with_descriptor, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
-	OWN(device) ww_device *device = subject_open();
 	struct child owner;
 	ww_memory *memory;
 	ww_memory *again;
@@ -154,7 +153,7 @@ CASE(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)
 }
 
 /* A mistake of the owner's: it is told, and nobody gets wrong memory. */
-SCENE_CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
+SCENE_CASE(foreign_owner_frees_too_early, WW_CAP_FOREIGN)
 {
 	struct ww_token token;
 	struct ww_token other;
@@ -191,7 +190,7 @@ SCENE_CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
  * The same address again and again, while the former memory is still mapped here: always the right
  * bytes.
  */
-SCENE_CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
+SCENE_CASE(foreign_address_reused_100_times, WW_CAP_FOREIGN)
 {
 	ENDED_BY(agent_end) struct child owner;
 	OWN(memory) ww_memory *former = NULL;
@@ -215,7 +214,7 @@ SCENE_CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
 	}
 }
 
-SCENE_CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
+SCENE_CASE(foreign_pool_address_reused, WW_CAP_FOREIGN)
 {
 	ENDED_BY(agent_end) struct child owner;
 
@@ -236,7 +235,7 @@ SCENE_CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
 }
 
 /* Who was given it dies: nothing of that is the owner's concern. */
-CASE(foreign_importer_killed, NEEDS_FOREIGN)
+CASE(foreign_importer_killed, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -261,7 +260,7 @@ CASE(foreign_importer_killed, NEEDS_FOREIGN)
 /*
  * As many streams as a GPU has queues wait for this very thread: letting go waits for none of them.
  */
-CASE(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)
+CASE(foreign_let_go_while_streams_wait, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_stream *streams[8];
@@ -295,7 +294,7 @@ CASE(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)
 }
 
 /* What was opened before it is refused is not closed behind a stream that waits either. */
-SCENE_CASE(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE)
+SCENE_CASE(foreign_refused_while_stream_waits, WW_CAP_FOREIGN | NEEDS_FAKE)
 {
 	ENDED_BY(agent_end) struct child owner;
 	OWN(timeline) ww_timeline *timeline;

@@ -38,7 +38,7 @@ static void must_share(struct child *owner, ww_memory *span)
 	agent_must(owner, WW_OK, "verify 3");
 }
 
-CASE(foreign_by_token, NEEDS_FOREIGN)
+CASE(foreign_by_token, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct ww_object_info info = WW_INIT(struct ww_object_info);
@@ -61,7 +61,7 @@ CASE(foreign_by_token, NEEDS_FOREIGN)
 	}
 }
 
-CASE(foreign_by_name, NEEDS_FOREIGN)
+CASE(foreign_by_name, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		const struct ww_get_params params = {
@@ -88,7 +88,7 @@ CASE(foreign_by_name, NEEDS_FOREIGN)
 }
 
 /* Over a socket exactly the part comes; of a pool nothing, for it needs two descriptors. */
-CASE(foreign_by_descriptor, NEEDS_FOREIGN)
+CASE(foreign_by_descriptor, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_device *device = subject_open();
@@ -116,7 +116,7 @@ CASE(foreign_by_descriptor, NEEDS_FOREIGN)
 	}
 }
 
-CASE(foreign_imported_twice_is_one, NEEDS_FOREIGN)
+CASE(foreign_imported_twice_is_one, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -166,7 +166,7 @@ static void *import_often(void *context)
 	return NULL;
 }
 
-CASE(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)
+CASE(foreign_imported_by_threads_is_one, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -195,7 +195,7 @@ static void *import_only(void *context)
 }
 
 /* One thread often opens what the other one is just closing, which the driver does not bear. */
-CASE(foreign_opened_while_closed, NEEDS_FOREIGN)
+CASE(foreign_opened_while_closed, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -214,7 +214,7 @@ CASE(foreign_opened_while_closed, NEEDS_FOREIGN)
 }
 
 /* The driver cuts small allocations from one block: each is found at its own place. */
-SCENE_CASE(foreign_small_allocations, NEEDS_FOREIGN)
+SCENE_CASE(foreign_small_allocations, WW_CAP_FOREIGN)
 {
 	struct child owners[3];
 
@@ -239,7 +239,7 @@ SCENE_CASE(foreign_small_allocations, NEEDS_FOREIGN)
 }
 
 /* ... also where one process has two side by side, opened at once and one after the other. */
-SCENE_CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
+SCENE_CASE(foreign_two_small_allocations, WW_CAP_FOREIGN)
 {
 	struct ww_token tokens[2];
 	ww_memory *memories[2];
@@ -272,7 +272,7 @@ SCENE_CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
 }
 
 /* Two parts of one pool, one after the other and side by side. */
-SCENE_CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
+SCENE_CASE(foreign_many_of_one_pool, WW_CAP_FOREIGN)
 {
 	struct ww_token token;
 	ww_memory *memory;
@@ -295,13 +295,13 @@ SCENE_CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
 /* Also where it is mapped for writing: no token for reading becomes one for writing here. */
 static void must_be_for_reading(ww_memory *memory)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE};
 	struct ww_token token;
 
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
-		ww_memory_export(memory, scene.broker, &params, NULL, &token));
+		ww_memory_export(memory, scene.broker,
+			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE), NULL,
+			&token));
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
 		ww_memory_put(memory, scene.broker, NULL,
 			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER,
@@ -310,7 +310,7 @@ static void must_be_for_reading(ww_memory *memory)
 }
 
 /* Mapped once, so with one access; but never with less than was asked for. */
-SCENE_CASE(foreign_access, NEEDS_FOREIGN)
+SCENE_CASE(foreign_access, WW_CAP_FOREIGN)
 {
 	struct ww_token reading;
 	struct ww_token writing;
@@ -342,7 +342,7 @@ SCENE_CASE(foreign_access, NEEDS_FOREIGN)
 	pattern_verify(memory, 1);
 }
 
-CASE(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)
+CASE(foreign_on_two_gpus, WW_CAP_FOREIGN | NEEDS_PEER)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_device *other = subject_open_other();
@@ -375,7 +375,7 @@ CASE(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)
 }
 
 /* Who imports sees one GPU only, and it is not the one that holds the bytes. */
-CASE(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)
+CASE(foreign_of_hidden_gpu, WW_CAP_FOREIGN | NEEDS_PEER)
 {
 	char setting[SUBJECT_SETTING_BYTES];
 	const char *const environment[] = {"WW_TEST_DEVICE=cuda:0", setting, NULL};
@@ -417,7 +417,7 @@ static void begin_container(void)
  * A process that has another number there opens it; fakecuda looks the owner up in /proc, where it
  * is not.
  */
-CASE(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)
+CASE(foreign_into_container, WW_CAP_FOREIGN | NEEDS_ROOT)
 {
 	struct child owner;
 	struct child inside;
@@ -437,7 +437,7 @@ CASE(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)
 }
 
 /* Both are process 1, and CUDA takes them for one: the error says so. A pool does not mind. */
-CASE(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT)
+CASE(foreign_between_equal_pids, WW_CAP_FOREIGN | NEEDS_ROOT)
 {
 	static const char *const several[] = {"legacy", "pool"};
 

@@ -92,9 +92,8 @@ static ww_memory *open_handle(ww_device *device, const struct foreign_handle *ha
 	return memory;
 }
 
-CASE(plain_program_gives_handle, NEEDS_FOREIGN)
+DEVICE_CASE(plain_program_gives_handle, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct ww_memory_description description;
 	struct child owner;
 	ww_memory *again;
@@ -124,9 +123,8 @@ CASE(plain_program_gives_handle, NEEDS_FOREIGN)
 }
 
 /* The driver may tell of more than the allocation, but never of less, nor of another place. */
-CASE(plain_program_gives_small_handles, NEEDS_FOREIGN)
+DEVICE_CASE(plain_program_gives_small_handles, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct foreign_handle handles[2];
 	ww_memory *memories[2];
 	ENDED_BY(child_finish) struct child owner;
@@ -150,9 +148,8 @@ CASE(plain_program_gives_small_handles, NEEDS_FOREIGN)
 	child_tell(&owner, "written");
 }
 
-CASE(plain_program_opens_handle, NEEDS_FOREIGN)
+DEVICE_CASE(plain_program_opens_handle, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct allocation allocation;
 	struct foreign_handle handle;
 	struct child user;
@@ -173,9 +170,8 @@ CASE(plain_program_opens_handle, NEEDS_FOREIGN)
 	allocation_leave();
 }
 
-CASE(plain_program_killed, NEEDS_FOREIGN)
+DEVICE_CASE(plain_program_killed, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	struct child owner;
 	ww_memory *again;
 	struct foreign_handle handle = start_owner(&owner);
@@ -195,9 +191,8 @@ CASE(plain_program_killed, NEEDS_FOREIGN)
  * What was let go while a stream waits stays open, so nobody knows what the same handle means by
  * now.
  */
-CASE(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)
+DEVICE_CASE(plain_handle_again_while_stream_waits, WW_CAP_FOREIGN)
 {
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 	struct child owner;
 	struct foreign_handle handle = start_owner(&owner);

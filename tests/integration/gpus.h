@@ -35,10 +35,8 @@
 #include "support/broker_case.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/needs.h"
 #include "support/subject.h"
-
-#define NEEDS_VALUES      (UINT64_C(1) << 0) /* streams that wait for values on pages of others */
-#define NEEDS_HOST_MEMORY (UINT64_C(1) << 1) /* host memory on the device */
 
 #define GPUS_MAX   16
 #define UUID_BYTES (2 * WW_DEVICE_UUID_BYTES + 1)

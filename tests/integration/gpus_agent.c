@@ -40,18 +40,15 @@ static void uuid_must_be(const char *expected, const uint8_t uuid[WW_DEVICE_UUID
 
 static ww_status obey_get_strict(void)
 {
-	const struct ww_get_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.flags = WW_IMPORT_NO_SLOW_ROUTE,
-	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	MUST(!*agent_memory());
 	return status ? status
-		      : ww_memory_get(agent_device(), broker, agent_word(1), &params, 0, NULL,
-				agent_memory(), NULL);
+		      : ww_memory_get(agent_device(), broker, agent_word(1),
+				WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE,
+					.flags = WW_IMPORT_NO_SLOW_ROUTE),
+				0, NULL, agent_memory(), NULL);
 }
 
 static ww_status obey_device_is(void)

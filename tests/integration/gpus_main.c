@@ -6,13 +6,8 @@
  * descriptors and mappings.
  */
 #include "integration/gpus.h"
-#include "support/driver.h"
 
-static uint64_t has;
 static uint32_t gpus;
-static struct fakecuda_live live_before;
-
-static struct check_suite suite;
 
 /* Contexts that are made on the way would count as leaks. */
 static void use_all_gpus(void)
@@ -27,54 +22,23 @@ static void use_all_gpus(void)
 
 static void look_at_subject(void)
 {
-	OWN(device) ww_device *device = subject_open();
-	uint64_t capabilities = device_info(device).capabilities;
-	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
-
 	gpus = subject_is_cuda() ? gpu_count() : 0;
-	has |= (capabilities & values) == values ? NEEDS_VALUES : 0;
-	has |= capabilities & WW_CAP_HOST_MEMORY ? NEEDS_HOST_MEMORY : 0;
-	suite.leaks = subject_is_countable();
 	use_all_gpus();
-	check_note("%s of %u GPUs", device_info(device).selector, gpus);
+	check_note("%s of %u GPUs", subject_name(), gpus);
 }
 
 static const char *skip(const struct check_case *item)
 {
-	uint64_t missing = item->needs & ~has;
-
-	if (gpus < 2)
-		return "needs two GPUs";
-	if (missing & NEEDS_VALUES)
-		return "the device's streams cannot wait for the values of other processes";
-	return missing ? "the device cannot use host memory" : NULL;
+	return gpus < 2 ? "needs two GPUs" : needs_missing(item);
 }
-
-static void count_before(void)
-{
-	if (fake_get())
-		fake_get()->live(&live_before);
-}
-
-static void count_after(void)
-{
-	struct fakecuda_live live;
-
-	if (!fake_get())
-		return;
-	fake_get()->live(&live);
-	MUST_MATCH(&live_before, &live, sizeof(live));
-}
-
-static struct check_suite suite = {
-	.name = "integration-gpus",
-	.skip = skip,
-	.warm_up = look_at_subject,
-	.before = count_before,
-	.after = count_after,
-};
 
 int main(int argc, char **argv)
 {
-	return check_main(&suite, argc, argv);
+	const struct check_suite suite = {
+		.name = "integration-gpus",
+		.skip = skip,
+		.warm_up = look_at_subject,
+	};
+
+	return needs_main_live(&suite, argc, argv);
 }

@@ -98,7 +98,7 @@ CASE(memory_for_reading, 0)
  * The way that is left where a GPU does not reach another one's memory. It is a slow one, so a
  * process that wants none is refused.
  */
-CASE(memory_of_host_kind, NEEDS_HOST_MEMORY)
+CASE(memory_of_host_kind, WW_CAP_HOST_MEMORY)
 {
 	struct team team;
 	ww_memory *memory;
@@ -165,15 +165,9 @@ static void share_with_all(uint32_t kind)
 	end_case(&team, memory);
 }
 
-CASE(memory_on_all_gpus_at_once, 0)
-{
-	share_with_all(WW_MEMORY_VMM);
-}
-
-CASE(memory_of_host_kind_on_all_gpus_at_once, NEEDS_HOST_MEMORY)
-{
-	share_with_all(WW_MEMORY_HOST);
-}
+CASE_CALL(memory_on_all_gpus_at_once, 0, share_with_all(WW_MEMORY_VMM))
+CASE_CALL(memory_of_host_kind_on_all_gpus_at_once, WW_CAP_HOST_MEMORY,
+	share_with_all(WW_MEMORY_HOST))
 
 /* --- other visible GPUs, and in another order --- */
 

@@ -21,14 +21,13 @@
 
 ww_status obey_previous(void)
 {
-	const struct ww_get_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_READ};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	MUST(!gpus_agent.previous && !gpus_agent.timelines[1]);
 	if (!status)
-		status = ww_memory_get(agent_device(), broker, agent_word(1), &params, 0, NULL,
+		status = ww_memory_get(agent_device(), broker, agent_word(1),
+			WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_READ), 0, NULL,
 			&gpus_agent.previous, NULL);
 	if (!status)
 		status = ww_timeline_get(broker, agent_word(2), 0, NULL, &gpus_agent.timelines[1]);
@@ -134,12 +133,5 @@ static void run_ring(bool by_host)
 	scene_end();
 }
 
-CASE(ring_over_all, NEEDS_VALUES | NEEDS_HOST_MEMORY)
-{
-	run_ring(false);
-}
-
-CASE(ring_over_all_by_host_memory, NEEDS_VALUES | NEEDS_HOST_MEMORY)
-{
-	run_ring(true);
-}
+CASE_CALL(ring_over_all, NEEDS_VALUES | WW_CAP_HOST_MEMORY, run_ring(false))
+CASE_CALL(ring_over_all_by_host_memory, NEEDS_VALUES | WW_CAP_HOST_MEMORY, run_ring(true))

@@ -35,7 +35,7 @@ static void end(struct cast *cast)
 }
 
 /* Every stream waits until the value is there, and then sees what was written before it. */
-CASE(sync_streams_follow_a_stream, NEEDS_VALUES | NEEDS_HOST_MEMORY)
+CASE(sync_streams_follow_a_stream, NEEDS_VALUES | WW_CAP_HOST_MEMORY)
 {
 	struct cast cast;
 
@@ -137,15 +137,9 @@ static void kill_signaller(const char *waits)
 	end(&cast);
 }
 
-CASE(sync_signaller_is_killed, NEEDS_VALUES)
-{
-	kill_signaller("stream_wait 5");
-}
-
-CASE(sync_signaller_is_killed_before_it_submits, NEEDS_VALUES)
-{
-	kill_signaller("stream_wait 9 unsubmitted");
-}
+CASE_CALL(sync_signaller_is_killed, NEEDS_VALUES, kill_signaller("stream_wait 5"))
+CASE_CALL(sync_signaller_is_killed_before_it_submits, NEEDS_VALUES,
+	kill_signaller("stream_wait 9 unsubmitted"))
 
 /* A waiter that is killed changes nothing for the others. */
 CASE(sync_waiter_is_killed, NEEDS_VALUES)

@@ -12,14 +12,8 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/packet.h"
+#include "support/needs.h"
 #include "support/subject.h"
-
-#define NEEDS_EXPORT         (UINT64_C(1) << 0)
-#define NEEDS_HOST_MEMORY    (UINT64_C(1) << 1)
-#define NEEDS_PEER           (UINT64_C(1) << 2)
-#define NEEDS_ROOT           (UINT64_C(1) << 3)
-#define NEEDS_HOST_BACKEND   (UINT64_C(1) << 4)
-#define NEEDS_HOST_READ_ONLY (UINT64_C(1) << 5)
 
 /*
  * What helpers do, and say when it is done:

@@ -126,16 +126,12 @@ static void open_best_in_mode(const char *setting, ww_status status_of_context)
 }
 
 /* No process can use such a GPU. */
-CASE(driver_in_prohibited_mode, NEEDS_EXPORT)
-{
-	open_best_in_mode("FAKECUDA_COMPUTE_MODE=2", WW_ERR_NO_DEVICE);
-}
+CASE_CALL(driver_in_prohibited_mode, WW_CAP_EXPORT,
+	open_best_in_mode("FAKECUDA_COMPUTE_MODE=2", WW_ERR_NO_DEVICE))
 
 /* One process can, so there is nobody to share with. */
-CASE(driver_in_exclusive_mode, NEEDS_EXPORT)
-{
-	open_best_in_mode("FAKECUDA_COMPUTE_MODE=3", WW_OK);
-}
+CASE_CALL(driver_in_exclusive_mode, WW_CAP_EXPORT,
+	open_best_in_mode("FAKECUDA_COMPUTE_MODE=3", WW_OK))
 
 ROLE(role_find_mps)
 {

@@ -234,7 +234,7 @@ static pid_t fork_child(void (*run)(void))
 	return pid;
 }
 
-CASE(fork_after_use, NEEDS_EXPORT)
+CASE(fork_after_use, WW_CAP_EXPORT)
 {
 	set_up();
 	must_end_well(fork_child(child_run()));
@@ -262,7 +262,7 @@ static void use_device_or_not(void)
 		use_device();
 }
 
-CASE(fork_while_others_are_busy, NEEDS_EXPORT)
+CASE(fork_while_others_are_busy, WW_CAP_EXPORT)
 {
 	pthread_t threads[3];
 
@@ -294,7 +294,7 @@ static void fork_again(void)
 	must_end_well(fork_child(use_device_or_not));
 }
 
-CASE(fork_in_forked_child, NEEDS_EXPORT)
+CASE(fork_in_forked_child, WW_CAP_EXPORT)
 {
 	set_up();
 	must_end_well(fork_child(fork_again));
@@ -313,7 +313,7 @@ static void exec_user(void)
 	execl("/proc/self/exe", "helper", "--role", "role_use_device", (char *)NULL);
 }
 
-CASE(fork_then_exec_works, NEEDS_EXPORT)
+CASE(fork_then_exec_works, WW_CAP_EXPORT)
 {
 	set_up();
 	must_end_well(fork_child(exec_user));
@@ -328,7 +328,7 @@ ROLE(role_fork_first)
 	must_end_well(fork_child(use_device_or_not));
 }
 
-CASE(fork_before_first_use_works, NEEDS_EXPORT)
+CASE(fork_before_first_use_works, WW_CAP_EXPORT)
 {
 	struct child child;
 

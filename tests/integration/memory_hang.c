@@ -106,12 +106,12 @@ CASE(hang_in_received_file, NEEDS_ROOT)
 
 ROLE(role_open_broker)
 {
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.address = arguments[0]};
 	ww_broker *broker;
 
 	MUST(count == 1);
-	MUST_REFUSE(WW_ERR_PROTOCOL, "descriptors", ww_broker_open(&params, &broker));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "descriptors",
+		ww_broker_open(WW_PARAMS(struct ww_broker_params, .address = arguments[0]),
+			&broker));
 	role_tell("refused");
 	role_hear("end");
 }

@@ -136,30 +136,13 @@ static void to_child(uint32_t kind, uint64_t bytes, uint32_t access)
 	}
 }
 
-CASE(pass_to_child, NEEDS_EXPORT)
-{
-	to_child(WW_MEMORY_VMM, 3 * MIB, WW_ACCESS_WRITE);
-}
-
-CASE(pass_to_child_host_kind, NEEDS_HOST_MEMORY)
-{
-	to_child(WW_MEMORY_HOST, 12288, WW_ACCESS_WRITE);
-}
-
-CASE(pass_read_only, NEEDS_EXPORT)
-{
-	to_child(WW_MEMORY_VMM, 2 * MIB, WW_ACCESS_READ);
-}
-
-CASE(pass_read_only_host_kind, NEEDS_HOST_READ_ONLY)
-{
-	to_child(WW_MEMORY_HOST, 4096, WW_ACCESS_READ);
-}
-
-CASE(pass_large, NEEDS_EXPORT)
-{
-	to_child(WW_MEMORY_VMM, 64 * MIB, WW_ACCESS_WRITE);
-}
+CASE_CALL(pass_to_child, WW_CAP_EXPORT, to_child(WW_MEMORY_VMM, 3 * MIB, WW_ACCESS_WRITE))
+CASE_CALL(pass_to_child_host_kind, WW_CAP_HOST_MEMORY,
+	to_child(WW_MEMORY_HOST, 12288, WW_ACCESS_WRITE))
+CASE_CALL(pass_read_only, WW_CAP_EXPORT, to_child(WW_MEMORY_VMM, 2 * MIB, WW_ACCESS_READ))
+CASE_CALL(pass_read_only_host_kind, WW_CAP_HOST_READ_ONLY,
+	to_child(WW_MEMORY_HOST, 4096, WW_ACCESS_READ))
+CASE_CALL(pass_large, WW_CAP_EXPORT, to_child(WW_MEMORY_VMM, 64 * MIB, WW_ACCESS_WRITE))
 
 static void to_parent(uint32_t kind, uint64_t bytes)
 {
@@ -183,15 +166,8 @@ static void to_parent(uint32_t kind, uint64_t bytes)
 	}
 }
 
-CASE(pass_to_parent, NEEDS_EXPORT)
-{
-	to_parent(WW_MEMORY_VMM, 3 * MIB);
-}
-
-CASE(pass_to_parent_host_kind, NEEDS_HOST_MEMORY)
-{
-	to_parent(WW_MEMORY_HOST, 12288);
-}
+CASE_CALL(pass_to_parent, WW_CAP_EXPORT, to_parent(WW_MEMORY_VMM, 3 * MIB))
+CASE_CALL(pass_to_parent_host_kind, WW_CAP_HOST_MEMORY, to_parent(WW_MEMORY_HOST, 12288))
 
 /* Receives for writing and hands on for reading. */
 ROLE(role_pass_on)
@@ -205,9 +181,8 @@ ROLE(role_pass_on)
 	MUST_OK(ww_memory_send(memory, WW_ACCESS_READ, CHILD_SOCKET, WW_FOREVER, NULL));
 }
 
-CASE(pass_on_by_child, NEEDS_EXPORT)
+DEVICE_CASE(pass_on_by_child, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *reader;
 	struct child child;
@@ -222,9 +197,8 @@ CASE(pass_on_by_child, NEEDS_EXPORT)
 }
 
 /* What comes back from another process is the object it was. */
-CASE(pass_home_again, NEEDS_EXPORT)
+DEVICE_CASE(pass_home_again, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	OWN(memory) ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
 	OWN(memory) ww_memory *back;
@@ -238,11 +212,10 @@ CASE(pass_home_again, NEEDS_EXPORT)
 }
 
 /* The description travels by any means; here it lies in a file beside the descriptor. */
-CASE(pass_description_by_file, NEEDS_EXPORT)
+DEVICE_CASE(pass_description_by_file, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	struct ww_memory_description read_back;
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory;
 	FILE *file = tmpfile();
 	int fd;
@@ -285,9 +258,8 @@ ROLE(role_describe)
 	role_tell("%s %s %s %llu", uuid, home, id, (unsigned long long)info.bytes);
 }
 
-CASE(pass_names_are_the_same, NEEDS_EXPORT)
+DEVICE_CASE(pass_names_are_the_same, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 5 * MIB);
 	struct ww_memory_info info = memory_info(memory);
 	char uuid[2 * WW_DEVICE_UUID_BYTES + 1];
@@ -328,7 +300,7 @@ static void to_other_device(uint32_t kind, const char *device_setting, const cha
 	child_tell(&child, "end");
 }
 
-CASE(pass_to_other_gpu, NEEDS_EXPORT | NEEDS_PEER)
+CASE(pass_to_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)
 {
 	ww_device *other = subject_open_other();
 	char setting[64];
@@ -339,7 +311,7 @@ CASE(pass_to_other_gpu, NEEDS_EXPORT | NEEDS_PEER)
 }
 
 /* The helper sees one GPU only, and it is not the one that holds the bytes. */
-CASE(pass_to_gpu_that_sees_not_ours, NEEDS_EXPORT | NEEDS_PEER)
+CASE(pass_to_gpu_that_sees_not_ours, WW_CAP_EXPORT | NEEDS_PEER)
 {
 	ww_device *other = subject_open_other();
 	char setting[SUBJECT_SETTING_BYTES];
@@ -350,7 +322,5 @@ CASE(pass_to_gpu_that_sees_not_ours, NEEDS_EXPORT | NEEDS_PEER)
 }
 
 /* Host memory of this device, used by a process that has no other device than host. */
-CASE(pass_host_memory_between_backends, NEEDS_HOST_MEMORY)
-{
-	to_other_device(WW_MEMORY_HOST, "WW_TEST_DEVICE=host", NULL, WW_ROUTE_HOST);
-}
+CASE_CALL(pass_host_memory_between_backends, WW_CAP_HOST_MEMORY,
+	to_other_device(WW_MEMORY_HOST, "WW_TEST_DEVICE=host", NULL, WW_ROUTE_HOST))

@@ -66,37 +66,14 @@ static void survive(uint32_t kind, enum hold hold, bool by_kill)
 	pattern_verify(memory, 6);
 }
 
-CASE(survive_exit_in_flight, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, IN_FLIGHT, false);
-}
+CASE_CALL(survive_exit_in_flight, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, IN_FLIGHT, false))
+CASE_CALL(survive_exit_as_descriptor, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, AS_DESCRIPTOR, false))
+CASE_CALL(survive_exit_as_mapping, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, AS_MAPPING, false))
+CASE_CALL(survive_kill_in_flight, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, IN_FLIGHT, true))
+CASE_CALL(survive_kill_as_descriptor, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, AS_DESCRIPTOR, true))
+CASE_CALL(survive_kill_as_mapping, WW_CAP_EXPORT, survive(WW_MEMORY_VMM, AS_MAPPING, true))
 
-CASE(survive_exit_as_descriptor, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, AS_DESCRIPTOR, false);
-}
-
-CASE(survive_exit_as_mapping, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, AS_MAPPING, false);
-}
-
-CASE(survive_kill_in_flight, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, IN_FLIGHT, true);
-}
-
-CASE(survive_kill_as_descriptor, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, AS_DESCRIPTOR, true);
-}
-
-CASE(survive_kill_as_mapping, NEEDS_EXPORT)
-{
-	survive(WW_MEMORY_VMM, AS_MAPPING, true);
-}
-
-CASE(survive_kill_host_kind, NEEDS_HOST_MEMORY)
+CASE(survive_kill_host_kind, WW_CAP_HOST_MEMORY)
 {
 	survive(WW_MEMORY_HOST, IN_FLIGHT, true);
 	survive(WW_MEMORY_HOST, AS_DESCRIPTOR, true);
@@ -104,9 +81,8 @@ CASE(survive_kill_host_kind, NEEDS_HOST_MEMORY)
 }
 
 /* The death of one holder is nothing to the others. */
-CASE(survive_kill_of_reader, NEEDS_EXPORT)
+DEVICE_CASE(survive_kill_of_reader, WW_CAP_EXPORT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 	uint32_t route = subject_is_cuda() ? WW_ROUTE_LOCAL : WW_ROUTE_HOST;
 	struct child doomed;
@@ -150,12 +126,11 @@ ROLE(role_make_as_other_user)
 	make_serve(count, arguments);
 }
 
-CASE(user_other_maps, NEEDS_EXPORT | NEEDS_ROOT)
+DEVICE_CASE(user_other_maps, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	char route[16];
 	const char *const writes[] = {route, "2", "9", NULL};
 	const char *const reads[] = {route, "1", "10", NULL};
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
 	snprintf(route, sizeof(route), "%u", memory_info(memory).route);
@@ -174,10 +149,9 @@ CASE(user_other_maps, NEEDS_EXPORT | NEEDS_ROOT)
 	}
 }
 
-CASE(user_other_makes, NEEDS_EXPORT | NEEDS_ROOT)
+DEVICE_CASE(user_other_makes, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	const char *const arguments[] = {"1", "2097152", "3", NULL};
-	OWN(device) ww_device *device = subject_open();
 	struct child child;
 	OWN(memory) ww_memory *memory;
 
@@ -204,9 +178,8 @@ ROLE(role_reopen_as_other_user)
 	MUST(open(path, O_WRONLY | O_CLOEXEC) == -1 && errno == EACCES);
 }
 
-CASE(user_other_cannot_reopen, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
+DEVICE_CASE(user_other_cannot_reopen, WW_CAP_HOST_READ_ONLY | NEEDS_ROOT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
 	ENDED_BY(child_finish) struct child child;
 
@@ -233,9 +206,8 @@ ROLE(role_export_as_other_user)
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
 }
 
-CASE(user_other_cannot_narrow, NEEDS_HOST_MEMORY | NEEDS_ROOT)
+DEVICE_CASE(user_other_cannot_narrow, WW_CAP_HOST_MEMORY | NEEDS_ROOT)
 {
-	OWN(device) ww_device *device = subject_open();
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 4096);
 	ENDED_BY(child_finish) struct child child;
 

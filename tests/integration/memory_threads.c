@@ -77,7 +77,7 @@ static void *import_together(void *slot)
 	return NULL;
 }
 
-CASE(threads_import_one_object, NEEDS_EXPORT)
+CASE(threads_import_one_object, WW_CAP_EXPORT)
 {
 	if (subject_is_cuda() && !kernel_compares_descriptors())
 		check_skip("this kernel does not tell whether two descriptors are one");
@@ -98,10 +98,7 @@ static void *import_and_drop(void *slot)
 	return NULL;
 }
 
-CASE(threads_import_and_drop, NEEDS_EXPORT)
-{
-	share_with_threads(import_and_drop);
-}
+CASE_CALL(threads_import_and_drop, WW_CAP_EXPORT, share_with_threads(import_and_drop))
 
 static void *do_everything(void *slot)
 {
@@ -128,7 +125,4 @@ static void *do_everything(void *slot)
 	return NULL;
 }
 
-CASE(threads_do_everything, NEEDS_EXPORT)
-{
-	run_threads(do_everything);
-}
+CASE_CALL(threads_do_everything, WW_CAP_EXPORT, run_threads(do_everything))

@@ -34,12 +34,8 @@
 #include "support/child.h"
 #include "support/stream_gate.h"
 #include "support/broker_case.h"
+#include "support/needs.h"
 #include "support/subject.h"
-
-#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that store values in their order */
-#define NEEDS_CUDA   (UINT64_C(1) << 1)
-#define NEEDS_HOST   (UINT64_C(1) << 2) /* memory that a CPU reads without asking anybody */
-#define NEEDS_ROOT   (UINT64_C(1) << 3) /* to be several users */
 
 #define KIB   UINT64_C(1024)
 #define CHUNK (2 * MIB)

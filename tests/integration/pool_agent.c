@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "integration/pool.h"
@@ -171,18 +170,16 @@ static ww_status obey_know(void)
 
 static ww_status obey_tell(void)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = access_option(),
-		.uses = (uint32_t)agent_number_option("uses", 10),
-	};
 	ww_pool *pool = own.known ? own.known : own.pool;
 	struct ww_token token;
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	if (!status)
-		status = ww_pool_export(pool, broker, &params, NULL, &token);
+		status = ww_pool_export(pool, broker,
+			WW_PARAMS(struct ww_export_params, .access = access_option(),
+				.uses = (uint32_t)agent_number_option("uses", 10)),
+			NULL, &token);
 	if (!status)
 		say_token(&token);
 	return status;
@@ -334,15 +331,12 @@ ROLE(pool_agent)
 
 ww_pool *pool_make(ww_device *device, uint64_t bytes_max, uint32_t slices)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.bytes_max = bytes_max,
-		.chunk_bytes = CHUNK,
-		.slices_max = slices,
-	};
 	ww_pool *pool;
 
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device,
+		WW_PARAMS(struct ww_pool_params, .bytes_max = bytes_max, .chunk_bytes = CHUNK,
+			.slices_max = slices),
+		&pool));
 	return pool;
 }
 
@@ -366,15 +360,10 @@ void pool_must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
 /* Each question to the broker gives others time. */
 void pool_comes_to(ww_pool *pool, uint64_t used, uint64_t waiting)
 {
-	time_t end = time(NULL) + child_limit_ms() / 1000;
 	struct ww_pool_info info;
 
-	do {
-		scene_info();
-		info = pool_info(pool);
-		if (info.bytes_used == used && info.bytes_waiting == waiting)
-			return;
-	} while (time(NULL) < end);
+	(void)COMES_TRUE((scene_info(), info = pool_info(pool),
+		info.bytes_used == used && info.bytes_waiting == waiting));
 	pool_must_be(pool, used, waiting);
 }
 
@@ -398,21 +387,14 @@ static struct ww_token token_with(ww_memory *slice, const struct ww_export_param
 
 struct ww_token slice_token(ww_memory *slice, uint32_t access)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .access = access};
-
-	return token_with(slice, &params);
+	return token_with(slice, WW_PARAMS(struct ww_export_params, .access = access));
 }
 
 struct ww_token slice_token_for(ww_memory *slice, uint32_t uses, uint64_t escrow_ns)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.uses = uses,
-		.escrow_ns = escrow_ns,
-	};
-
-	return token_with(slice, &params);
+	return token_with(slice,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = uses,
+			.escrow_ns = escrow_ns));
 }
 
 void pool_has_no_room(ww_pool *pool, uint64_t bytes, const char *word)

@@ -54,7 +54,7 @@ CASE(end_of_holder, 0)
 	end(&cast);
 }
 
-CASE(end_of_holder_with_stream, NEEDS_VALUES)
+CASE(end_of_holder_with_stream, WW_CAP_STREAM_VALUE)
 {
 	struct cast cast;
 
@@ -316,30 +316,11 @@ static void lose(void (*how)(struct loss *loss), void (*keep)(struct loss *loss)
 	end_loss(&loss);
 }
 
-CASE(loss_of_broker, 0)
-{
-	lose(replace_broker, keep_others);
-}
-
-CASE(loss_of_broker_with_stream, NEEDS_VALUES)
-{
-	lose(replace_broker, keep_streams);
-}
-
-CASE(loss_of_broker_ends_waits, 0)
-{
-	lose(replace_broker, wait_for_nothing);
-}
-
-CASE(loss_of_connection, 0)
-{
-	lose(cut_owner, keep_others);
-}
-
-CASE(loss_of_connection_with_stream, NEEDS_VALUES)
-{
-	lose(cut_owner, keep_streams);
-}
+CASE_CALL(loss_of_broker, 0, lose(replace_broker, keep_others))
+CASE_CALL(loss_of_broker_with_stream, WW_CAP_STREAM_VALUE, lose(replace_broker, keep_streams))
+CASE_CALL(loss_of_broker_ends_waits, 0, lose(replace_broker, wait_for_nothing))
+CASE_CALL(loss_of_connection, 0, lose(cut_owner, keep_others))
+CASE_CALL(loss_of_connection_with_stream, WW_CAP_STREAM_VALUE, lose(cut_owner, keep_streams))
 
 /* --- fork --- */
 

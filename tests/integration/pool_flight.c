@@ -27,6 +27,9 @@ static void start_owner(struct child *owner)
 	}
 }
 
+/* No claim waits as long as this lasts. */
+#define LONG " escrow_ms=600000"
+
 static struct ww_token deliver(struct child *owner, int slice, const char *how)
 {
 	agent_must(owner, WW_OK, "export %d write delivery uses=1%s", slice, how);
@@ -69,7 +72,7 @@ static void receive_after(enum ending ending)
 	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
-		tokens[i] = deliver(&owner, i, "");
+		tokens[i] = deliver(&owner, i, LONG);
 	end_process(&owner, ending);
 	if (ending != ONLY_CLOSES)
 		scene_has_holders(1);
@@ -82,30 +85,11 @@ static void receive_after(enum ending ending)
 	scene_end();
 }
 
-CASE(flight_outlives_a_killed_owner, 0)
-{
-	receive_after(IS_KILLED);
-}
-
-CASE(flight_outlives_an_exit, 0)
-{
-	receive_after(EXITS);
-}
-
-CASE(flight_outlives_a_quick_exit, 0)
-{
-	receive_after(QUITS);
-}
-
-CASE(flight_outlives_the_pool, 0)
-{
-	receive_after(LETS_GO);
-}
-
-CASE(flight_outlives_the_pool_of_a_living_process, 0)
-{
-	receive_after(ONLY_CLOSES);
-}
+CASE_CALL(flight_outlives_a_killed_owner, 0, receive_after(IS_KILLED))
+CASE_CALL(flight_outlives_an_exit, 0, receive_after(EXITS))
+CASE_CALL(flight_outlives_a_quick_exit, 0, receive_after(QUITS))
+CASE_CALL(flight_outlives_the_pool, 0, receive_after(LETS_GO))
+CASE_CALL(flight_outlives_the_pool_of_a_living_process, 0, receive_after(ONLY_CLOSES))
 
 /* One slice after the other, and nothing of the pool is kept in between. */
 SCENE_CASE(flight_received_one_by_one, 0)
@@ -116,7 +100,7 @@ SCENE_CASE(flight_received_one_by_one, 0)
 
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
-		tokens[i] = deliver(&owner, i, "");
+		tokens[i] = deliver(&owner, i, LONG);
 	child_kill(&owner);
 	scene_has_holders(1);
 	for (int i = 0; i < SLICES; i++) {
@@ -164,7 +148,7 @@ static void end_without_flight(void (*before)(struct child *owner, struct child 
 static void receive_now(struct child *owner, struct child *agent)
 {
 	for (int i = 0; i < SLICES; i++) {
-		struct ww_token token = deliver(owner, i, "");
+		struct ww_token token = deliver(owner, i, LONG);
 
 		pool_give(agent, &token, 0, WW_OK);
 		agent_must(agent, WW_OK, "unref 0");
@@ -184,16 +168,16 @@ static void revoke(struct child *owner, struct child *agent)
 {
 	agent_end(agent);
 	agent->pid = 0;
-	(void)deliver(owner, 0, "");
+	(void)deliver(owner, 0, LONG);
 	agent_must(owner, WW_OK, "revoke 0");
 }
 
 /* The other token of the slice has its time still, and is imported by nobody. */
 static void receive_beside_a_token(struct child *owner, struct child *agent)
 {
-	struct ww_token token = deliver(owner, 0, "");
+	struct ww_token token = deliver(owner, 0, LONG);
 
-	agent_must(owner, WW_OK, "export 0 write uses=1");
+	agent_must(owner, WW_OK, "export 0 write uses=1" LONG);
 	(void)pool_hear_token(owner);
 	pool_give(agent, &token, 0, WW_OK);
 	agent_must(agent, WW_OK, "unref 0");
@@ -203,34 +187,16 @@ static void export_plainly(struct child *owner, struct child *agent)
 {
 	agent_end(agent);
 	agent->pid = 0;
-	agent_must(owner, WW_OK, "export 0 write uses=1");
+	agent_must(owner, WW_OK, "export 0 write uses=1" LONG);
 	(void)pool_hear_token(owner);
 }
 
-CASE(flight_that_was_received_keeps_nothing, 0)
-{
-	end_without_flight(receive_now);
-}
-
-CASE(flight_received_by_an_ended_process_keeps_nothing, 0)
-{
-	end_without_flight(receive_and_end);
-}
-
-CASE(flight_received_beside_a_token_keeps_nothing, 0)
-{
-	end_without_flight(receive_beside_a_token);
-}
-
-CASE(flight_that_was_revoked_keeps_nothing, 0)
-{
-	end_without_flight(revoke);
-}
-
-CASE(flight_of_a_plain_token_keeps_nothing, 0)
-{
-	end_without_flight(export_plainly);
-}
+CASE_CALL(flight_that_was_received_keeps_nothing, 0, end_without_flight(receive_now))
+CASE_CALL(flight_received_by_an_ended_process_keeps_nothing, 0, end_without_flight(receive_and_end))
+CASE_CALL(flight_received_beside_a_token_keeps_nothing, 0,
+	end_without_flight(receive_beside_a_token))
+CASE_CALL(flight_that_was_revoked_keeps_nothing, 0, end_without_flight(revoke))
+CASE_CALL(flight_of_a_plain_token_keeps_nothing, 0, end_without_flight(export_plainly))
 
 /* A slot that was used before says nothing of the slice that it has now. */
 SCENE_CASE(flight_of_a_slot_used_again, 0)
@@ -242,7 +208,7 @@ SCENE_CASE(flight_of_a_slot_used_again, 0)
 	start_owner(&owner);
 	pool_start(&agent, NULL);
 	for (int i = 0; i < 3; i++) {
-		token = deliver(&owner, 0, "");
+		token = deliver(&owner, 0, LONG);
 		agent_must(&owner, WW_OK, "unref 0");
 		if (i < 2) {
 			pool_give(&agent, &token, 0, WW_OK);
@@ -271,7 +237,7 @@ SCENE_CASE(flight_and_imports_that_nobody_expected, 0)
 
 	start_owner(&owner);
 	for (int i = 0; i < 2; i++)
-		tokens[i] = deliver(&owner, i, "");
+		tokens[i] = deliver(&owner, i, LONG);
 	for (int i = 0; i < 2; i++) {
 		pool_start(&agents[i], NULL);
 		pool_give(&agents[i], &tokens[0], 0, WW_OK);
@@ -296,9 +262,9 @@ SCENE_CASE(flight_and_imports_by_another_token, 0)
 	struct child owner;
 
 	start_owner(&owner);
-	agent_must(&owner, WW_OK, "export 0 write uses=1");
+	agent_must(&owner, WW_OK, "export 0 write uses=1" LONG);
 	token = pool_hear_token(&owner);
-	delivery = deliver(&owner, 0, "");
+	delivery = deliver(&owner, 0, LONG);
 	for (int i = 0; i < 2; i++) {
 		pool_start(&agents[i], NULL);
 		pool_give(&agents[i], &token, 0, WW_OK);
@@ -331,12 +297,12 @@ SCENE_CASE(flight_keeps_only_its_chunk, 0)
 
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i += 2) {
-		agent_must(&owner, WW_OK, "export %d write uses=1", i);
+		agent_must(&owner, WW_OK, "export %d write uses=1" LONG, i);
 		(void)pool_hear_token(&owner);
 	}
-	token = deliver(&owner, 1, "");
+	token = deliver(&owner, 1, LONG);
 	all = scene_info().bytes;
-	MUST_EQUAL(1 + SLICES, scene_info().objects);
+	scene_has_objects(1 + SLICES);
 	child_kill(&owner);
 	scene_has_objects(2); /* the pool and one chunk */
 	MUST(scene_comes_true(has_bytes_up_to, all - 2 * CHUNK + 1));
@@ -391,7 +357,7 @@ SCENE_CASE(flight_outlives_the_broker, 0)
 
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
-		tokens[i] = deliver(&owner, i, "");
+		tokens[i] = deliver(&owner, i, LONG);
 	child_kill(&owner);
 	scene_has_holders(1);
 	pool_restart_broker();
@@ -418,7 +384,7 @@ SCENE_CASE(flight_outlives_a_killed_consumer, 0)
 
 	start_owner(&owner);
 	for (int i = 0; i < 2; i++)
-		tokens[i] = deliver(&owner, i, "");
+		tokens[i] = deliver(&owner, i, LONG);
 	pool_start(&agents[0], NULL);
 	pool_give(&agents[0], &tokens[0], 0, WW_OK);
 	child_kill(&agents[0]);
@@ -442,14 +408,15 @@ SCENE_CASE(flight_is_listed, 0)
 	struct child agent;
 
 	start_owner(&owner);
-	token = deliver(&owner, 0, "");
+	token = deliver(&owner, 0, LONG);
 	child_kill(&owner);
 	scene_has_holders(1);
 	scene_has_objects(2);
+	scene_has_holds(1);
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_HOLDS, &snapshot));
 	MUST_OK(ww_snapshot_hold(snapshot, 0, &hold));
 	MUST(hold.is_escrow);
-	MUST(hold.left_ns > 0 && hold.left_ns <= 60 * UINT64_C(1000000000));
+	MUST(hold.left_ns > 0 && hold.left_ns <= 600 * UINT64_C(1000000000));
 	MUST_EQUAL(WW_END, ww_snapshot_hold(snapshot, 1, &hold));
 	ww_snapshot_free(snapshot);
 	pool_start(&agent, NULL);

@@ -9,15 +9,12 @@
 
 static struct ww_token pool_token(ww_pool *pool, uint32_t access, uint32_t uses)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = access,
-		.uses = uses,
-		.flags = uses ? WW_EXPORT_DELIVERY : 0,
-	};
 	struct ww_token token;
 
-	MUST_OK(ww_pool_export(pool, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_pool_export(pool, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = access, .uses = uses,
+			.flags = uses ? WW_EXPORT_DELIVERY : 0),
+		NULL, &token));
 	return token;
 }
 

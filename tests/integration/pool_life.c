@@ -152,16 +152,10 @@ static void use_later_token(bool has_looked)
 }
 
 /* Imports that nobody expected are not taken for those of a later token. */
-CASE(escrow_of_later_token, 0)
-{
-	use_later_token(true);
-}
+CASE_CALL(escrow_of_later_token, 0, use_later_token(true))
 
 /* Also when the owner has yet to see who imported. */
-CASE(escrow_of_later_token_unseen, 0)
-{
-	use_later_token(false);
-}
+CASE_CALL(escrow_of_later_token_unseen, 0, use_later_token(false))
 
 /* Nor is the import that a token expected, and that never came, expected for ever. */
 CASE(escrow_after_expired_one, 0)
@@ -385,7 +379,7 @@ CASE(freed_with_its_pool, 0)
 }
 
 /* A stream keeps the pool's memory, and nothing else of it. */
-CASE(freed_while_streaming, NEEDS_VALUES)
+CASE(freed_while_streaming, WW_CAP_STREAM_VALUE)
 {
 	struct ww_token token;
 	struct crowd crowd;
@@ -414,7 +408,7 @@ CASE(freed_while_streaming, NEEDS_VALUES)
 
 /* --- streams --- */
 
-CASE(release_in_order, NEEDS_VALUES)
+CASE(release_in_order, WW_CAP_STREAM_VALUE)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -436,7 +430,7 @@ CASE(release_in_order, NEEDS_VALUES)
 	end(pool);
 }
 
-CASE(release_by_holder, NEEDS_VALUES)
+CASE(release_by_holder, WW_CAP_STREAM_VALUE)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -462,7 +456,7 @@ CASE(release_by_holder, NEEDS_VALUES)
  * While another reference is left the stream does not count, and what is left lets go in its own
  * way.
  */
-CASE(release_of_one_of_two, NEEDS_VALUES)
+CASE(release_of_one_of_two, WW_CAP_STREAM_VALUE)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = ww_memory_ref(slice_make(pool, CHUNK, 1));
@@ -489,7 +483,7 @@ CASE(release_of_one_of_two, NEEDS_VALUES)
  * Who imported twice has two memories, each with an end of its own: the stream's is not forgotten
  * over the other's. That it has come is seen by that process's next call about pools.
  */
-CASE(release_of_one_import, NEEDS_VALUES)
+CASE(release_of_one_import, WW_CAP_STREAM_VALUE)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK / 2, 2)};
@@ -568,22 +562,6 @@ CASE(no_piece_is_large_enough, 0)
 	slices[0] = slice_make(pool, CHUNK / 4, 0);
 	slices[1] = ww_memory_unref(slices[1]);
 	slices[2] = slice_make(pool, CHUNK / 2, 2);
-	for (uint32_t i = 0; i < 4; i++)
-		ww_memory_unref(slices[i]);
-	end(pool);
-}
-
-CASE(no_slots_left, 0)
-{
-	ww_pool *pool = begin(CHUNK, 4);
-	ww_memory *slices[4];
-
-	for (uint32_t i = 0; i < 4; i++)
-		slices[i] = slice_make(pool, 256, i);
-	pool_has_no_room(pool, 256, "slices_max");
-	MUST_EQUAL(4 * 256, pool_info(pool).bytes_used);
-	slices[1] = ww_memory_unref(slices[1]);
-	slices[1] = slice_make(pool, 512, 1);
 	for (uint32_t i = 0; i < 4; i++)
 		ww_memory_unref(slices[i]);
 	end(pool);

@@ -94,12 +94,6 @@ CASE(pass_counts_imports, 0)
  */
 CASE(pass_one_object, 0)
 {
-	static const struct ww_export_params part = {
-		.struct_size = sizeof(part),
-		.offset = 64 * KIB,
-		.bytes = 128 * KIB,
-		.uses = 2,
-	};
 	struct child *agent;
 	struct ww_token token;
 	struct ww_token narrow;
@@ -117,7 +111,10 @@ CASE(pass_one_object, 0)
 	}
 	agent_must(agent, WW_OK, "one 2 3");
 	agent_must(agent, WW_NOT_READY, "one 0 2");
-	MUST_OK(ww_memory_export(cast.slice, scene.broker, &part, NULL, &narrow));
+	MUST_OK(ww_memory_export(cast.slice, scene.broker,
+		WW_PARAMS(struct ww_export_params, .offset = 64 * KIB, .bytes = 128 * KIB,
+			.uses = 2),
+		NULL, &narrow));
 	for (int i = 4; i < 6; i++)
 		pool_give(agent, &narrow, i, WW_OK);
 	agent_must(agent, WW_OK, "one 4 5");
@@ -326,18 +323,15 @@ SCENE_CASE(pass_what_has_a_chunk, 0)
 
 SCENE_CASE(pass_host_memory, 0)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.chunk_bytes = CHUNK,
-	};
 	uint8_t expected[4 * KIB];
 	struct ww_token token;
 	OWN(memory) ww_memory *slice;
 	OWN(pool) ww_pool *pool;
 	ENDED_BY(agent_end) struct child agent;
 
-	MUST_OK(ww_pool_create(scene.device, &params, &pool));
+	MUST_OK(ww_pool_create(scene.device,
+		WW_PARAMS(struct ww_pool_params, .kind = WW_MEMORY_HOST, .chunk_bytes = CHUNK),
+		&pool));
 	slice = slice_make(pool, 4 * KIB, 1);
 	pattern_make(expected, sizeof(expected), 1);
 	MUST(ww_memory_host_pointer(slice));
@@ -406,18 +400,15 @@ CASE(pass_strict, 0)
 /* Who was refused, and takes it as it is then, finds it: what failed was no import. */
 SCENE_CASE(pass_strict_later, 0)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.chunk_bytes = CHUNK,
-	};
 	struct ww_token token;
 	ww_memory *slice;
 	ww_memory *home;
 	OWN(pool) ww_pool *pool;
 	ENDED_BY(agent_end) struct child agent;
 
-	MUST_OK(ww_pool_create(scene.device, &params, &pool));
+	MUST_OK(ww_pool_create(scene.device,
+		WW_PARAMS(struct ww_pool_params, .kind = WW_MEMORY_HOST, .chunk_bytes = CHUNK),
+		&pool));
 	slice = slice_make(pool, 64 * KIB, 1);
 	token = slice_token_for(slice, 1, 0);
 	if (subject_is_cuda())

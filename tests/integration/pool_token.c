@@ -91,12 +91,6 @@ CASE(revoked_slots, 0)
  */
 CASE(slice_by_two_kinds_of_tokens, 0)
 {
-	const struct ww_export_params once = {
-		.struct_size = sizeof(once),
-		.access = WW_ACCESS_WRITE,
-		.uses = 1,
-		.flags = WW_EXPORT_DELIVERY,
-	};
 	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
 	ww_pool *pool = begin();
 	struct ww_token tokens[2];
@@ -107,7 +101,10 @@ CASE(slice_by_two_kinds_of_tokens, 0)
 	for (int is_revoked = 0; is_revoked < 2; is_revoked++) {
 		slice = slice_make(pool, CHUNK, 1);
 		tokens[0] = slice_token_for(slice, 1, 0);
-		MUST_OK(ww_memory_export(slice, NULL, &once, NULL, &tokens[1]));
+		MUST_OK(ww_memory_export(slice, NULL,
+			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .uses = 1,
+				.flags = WW_EXPORT_DELIVERY),
+			NULL, &tokens[1]));
 		for (int i = 0; i < 2; i++)
 			pool_give(&agent, &tokens[i], i, WW_OK);
 		MUST_OK(ww_pool_holder_get(pool, 0, &holder));
@@ -281,35 +278,6 @@ SCENE_CASE(object_of_slice_is_mapped, 0)
 	agent_must(&agents[0], WW_OK, "alloc 0 2048");
 	agent_end(&agents[1]);
 	end_owner(&agents[0], &first);
-}
-
-/* The same of a slice of an own pool. */
-CASE(object_of_own_slice_is_mapped, 0)
-{
-	ww_pool *pool = begin();
-	ww_memory *slice = slice_make(pool, CHUNK, 7);
-	struct ww_token first = slice_token_for(slice, 1, 0);
-	struct ww_token second = slice_token_for(slice, 1, 0);
-	struct child agent;
-	ww_object *object;
-	ww_memory *memory;
-
-	pool_start(&agent, NULL);
-	MUST_OK(ww_object_import(scene.broker, &first, NULL, &object, NULL));
-	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
-	MUST(memory == slice);
-	ww_memory_unref(memory);
-	MUST_OK(map_slice(object, 0, &memory));
-	pattern_verify(memory, 7);
-	ww_memory_unref(slice);
-	ww_object_unref(object);
-	pool_must_be(pool, CHUNK, 0);
-	ww_memory_unref(memory);
-	pool_must_be(pool, 0, CHUNK); /* the second token is in flight */
-	pool_give(&agent, &second, 0, WW_OK);
-	agent_must(&agent, WW_OK, "look 0 7");
-	agent_end(&agent);
-	end(pool);
 }
 
 /* Nothing of the pool was mapped when its owner ended. */

@@ -4,14 +4,12 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 #include "integration/pool.h"
 
-#define SHORT    (5 * MS)
-#define THREADS  8
-#define ROUNDS   60
-#define PATIENCE ((uint64_t)child_limit_ms() * MS / 4) /* half of scene.broker's limit on time */
+#define SHORT   (5 * MS)
+#define THREADS 8
+#define ROUNDS  60
 
 /* A pool that is full: an agent has all of it, and this process has let go of it. */
 struct cast {
@@ -114,12 +112,13 @@ SCENE_CASE(wait_in_threads, 0)
 
 /* --- a broker that does not answer --- */
 
-static uint64_t now_ns(void)
+/* The case hangs if one of its calls waits for the broker while that is silent. */
+static void be_patient(void)
 {
-	struct timespec now;
-
-	MUST_CALL(clock_gettime(CLOCK_MONOTONIC, &now));
-	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+	ww_broker_unref(scene.broker);
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params,
+				       .timeout_ns = UINT64_C(3600000) * MS),
+		&scene.broker));
 }
 
 /*
@@ -134,6 +133,7 @@ static ww_memory *begin_silence(struct cast *cast)
 	ww_memory *slice;
 
 	scene_begin();
+	be_patient();
 	cast->pool = pool_make(scene.device, 2 * CHUNK, 0);
 	slice = slice_make(cast->pool, CHUNK, 1);
 	other = slice_make(cast->pool, CHUNK, 2);
@@ -160,11 +160,9 @@ CASE(wait_while_broker_is_silent, 0)
 {
 	struct cast cast;
 	ww_memory *other = begin_silence(&cast);
-	uint64_t begun_ns = now_ns();
 	ww_memory *slice;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, 10 * MS, NULL, &slice));
-	MUST(now_ns() - begun_ns < PATIENCE);
 	end_silence(&cast);
 	ww_memory_unref(other);
 	pool_comes_to(cast.pool, 0, 0);
@@ -188,7 +186,6 @@ CASE(silent_broker_delays_nobody, 0)
 {
 	struct cast cast;
 	ww_memory *other = begin_silence(&cast);
-	uint64_t begun_ns = now_ns();
 	ww_memory *slice;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, SHORT, NULL, &slice));
@@ -200,7 +197,6 @@ CASE(silent_broker_delays_nobody, 0)
 		MUST_STATUS(WW_ERR_LIMIT,
 			ww_pool_alloc(cast.pool, CHUNK + 256, 0, 0, NULL, &slice));
 	}
-	MUST(now_ns() - begun_ns < PATIENCE);
 	end_silence(&cast);
 	end(&cast);
 }

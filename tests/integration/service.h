@@ -47,12 +47,10 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/service.h"
+#include "support/needs.h"
 #include "support/subject.h"
 
-#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that signal values on pages */
-#define NEEDS_ROOT   (UINT64_C(1) << 1) /* agents become other users */
-#define NEEDS_FAULTS \
-	(UINT64_C(1) << 2) /* a GPU, on which a process's fault ends no other one's work */
+#define NEEDS_FAULTS (NEEDS_CUDA | NEEDS_NO_MPS)
 
 /* options may be NULL. */
 void service_start(struct child *agent, const struct child_options *options);

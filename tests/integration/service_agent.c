@@ -177,37 +177,42 @@ static ww_status obey_taken(void)
 	return WW_OK;
 }
 
+static ww_status obey_has_taken(void)
+{
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+
+	MUST_OK(ww_service_info_get(own.service, &info));
+	return info.calls == number(1) ? WW_OK : WW_NOT_READY;
+}
+
 /* --- the client --- */
 
 static ww_status obey_open(void)
 {
-	const struct ww_client_params params = {
-		.struct_size = sizeof(params),
-		.flags = agent_has_option("observe") ? WW_CLIENT_OBSERVE : 0,
-	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	MUST(!own.client);
-	return status ? status
-		      : ww_client_open(broker, agent_word(1), &params, agent_time_option("wait_ms"),
-				NULL, &own.client);
+	return status
+		? status
+		: ww_client_open(broker, agent_word(1),
+			  WW_PARAMS(struct ww_client_params,
+				  .flags = agent_has_option("observe") ? WW_CLIENT_OBSERVE : 0),
+			  agent_time_option("wait_ms"), NULL, &own.client);
 }
 
 static ww_status obey_submit(void)
 {
-	const struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.lane = option("lane"),
-		.deadline_ns = agent_number_option("deadline_ms", 10) * 1000000,
-	};
 	uint32_t function;
 	ww_status status = ww_client_find(own.client, agent_word(1), NULL, 0, NULL, &function);
 
 	own.ticket = ww_ticket_unref(own.ticket);
-	return status ? status
-		      : ww_client_submit(own.client, function, NULL, 0, &params, WW_FOREVER, NULL,
-				&own.ticket);
+	return status
+		? status
+		: ww_client_submit(own.client, function, NULL, 0,
+			  WW_PARAMS(struct ww_submit_params, .lane = option("lane"),
+				  .deadline_ns = agent_number_option("deadline_ms", 10) * 1000000),
+			  WW_FOREVER, NULL, &own.ticket);
 }
 
 static ww_status obey_wait(void)
@@ -247,11 +252,6 @@ static ww_status obey_state(void)
 
 static ww_status obey_repeat(void)
 {
-	const struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.deadline_ns = agent_number_option("deadline_ms", 10) * 1000000,
-		.flags = WW_SUBMIT_REPEAT,
-	};
 	const struct ww_value values[] = {value_i64(20), value_i64(22)};
 	uint32_t count = strcmp(agent_word(1), "add") ? 0 : 2;
 	uint64_t timeout_ms = agent_number_option("timeout_ms", 10);
@@ -260,7 +260,10 @@ static ww_status obey_repeat(void)
 	ww_status status;
 
 	MUST_OK(ww_client_find(own.client, agent_word(1), NULL, 0, NULL, &function));
-	status = ww_client_call(own.client, function, values, count, &params,
+	status = ww_client_call(own.client, function, values, count,
+		WW_PARAMS(struct ww_submit_params,
+			.deadline_ns = agent_number_option("deadline_ms", 10) * 1000000,
+			.flags = WW_SUBMIT_REPEAT),
 		timeout_ms ? timeout_ms * 1000000 : WW_FOREVER, NULL, &ticket);
 	if (status == WW_OK && count > 0)
 		MUST_EQUAL(42, result_scalar(ticket, 0));
@@ -449,6 +452,7 @@ static const struct agent_command commands[] = {
 	{"drain", obey_drain},
 	{"clients", obey_clients},
 	{"taken", obey_taken},
+	{"has_taken", obey_has_taken},
 	{"open", obey_open},
 	{"ready", obey_ready},
 	{"find", obey_find},

@@ -166,16 +166,12 @@ static void fault_ends_serving(const char *option, const char *word)
 }
 
 /* No function returns a failure: only the driver knows. */
-CASE(service_fault_of_a_kernel_ends_serving, NEEDS_VALUES | NEEDS_FAULTS)
-{
-	fault_ends_serving("", "unusable");
-}
+CASE_CALL(service_fault_of_a_kernel_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
+	fault_ends_serving("", "unusable"))
 
 /* Nothing works on the service's streams when the call has failed. */
-CASE(service_fault_that_a_function_sees_ends_serving, NEEDS_VALUES | NEEDS_FAULTS)
-{
-	fault_ends_serving("await", "");
-}
+CASE_CALL(service_fault_that_a_function_sees_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
+	fault_ends_serving("await", ""))
 
 CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
 {

@@ -266,12 +266,12 @@ SCENE_CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 /* However many clients one user has, the server's descriptors are for those of others. */
 SCENE_CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 {
-	const struct ww_service_params params = {.struct_size = sizeof(params), .clients_max = 1};
 	struct child clients[1 + REFUSED_CLIENTS];
 	struct census before;
 	ww_service *service;
 
-	MUST_OK(ww_service_create(scene.device, scene.broker, "s", &params, NULL, &service));
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s",
+		WW_PARAMS(struct ww_service_params, .clients_max = 1), NULL, &service));
 	service_offer_all(service, scene.device);
 	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
 		service_start(&clients[i], NULL);

@@ -132,12 +132,5 @@ static void call_beside_scribbler(uint64_t bits)
 	MUST(!pthread_join(thread, NULL));
 }
 
-CASE(service_bits_cleared_by_others_only_delay, NEEDS_VALUES)
-{
-	call_beside_scribbler(0);
-}
-
-CASE(service_bits_set_by_others_harm_nobody, NEEDS_VALUES)
-{
-	call_beside_scribbler(UINT64_MAX);
-}
+CASE_CALL(service_bits_cleared_by_others_only_delay, NEEDS_VALUES, call_beside_scribbler(0))
+CASE_CALL(service_bits_set_by_others_harm_nobody, NEEDS_VALUES, call_beside_scribbler(UINT64_MAX))

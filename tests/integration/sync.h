@@ -8,8 +8,7 @@
  *   create S [OPTION...]        alone value=N
  *   put S NAME [mode=0640]
  *   get S NAME [wait_ms=N]
- *   export S [file=PATH], import S [file=PATH], import_variable S    tokens go through the socket
- *                                                                    otherwise
+ *   export S [file=PATH], import S [file=PATH]    tokens go through the socket otherwise
  *   signal S V, stream_signal S V
  *   wait S V [wait_ms=N] [reached], query S V [reached], stream_wait S V [wait_ms=N] [unsubmitted]
  *   is S STATE SUBMITTED COMPLETED    live, closed or lost
@@ -38,14 +37,9 @@
 #include "support/child.h"
 #include "support/container.h"
 #include "support/broker_case.h"
+#include "support/needs.h"
 #include "support/subject.h"
 #include "support/timeline.h"
-
-#define NEEDS_VALUES    (UINT64_C(1) << 0) /* streams that wait for values on pages of others */
-#define NEEDS_HOST      (UINT64_C(1) << 1) /* host memory on the device */
-#define NEEDS_ROOT      (UINT64_C(1) << 2)
-#define NEEDS_CUDA      (UINT64_C(1) << 3)
-#define NEEDS_OTHER_GPU (UINT64_C(1) << 4)
 
 /* options may be NULL. */
 void sync_start(struct child *agent, const struct child_options *options);

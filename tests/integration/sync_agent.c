@@ -121,14 +121,6 @@ static ww_status obey_import(void)
 	return import(&token);
 }
 
-static ww_status obey_import_variable(void)
-{
-	struct ww_token token;
-
-	MUST_OK(ww_token_from_text(getenv("TIMELINE"), &token));
-	return import(&token);
-}
-
 static ww_status obey_unref(void)
 {
 	ww_timeline **slot = agent_slot(1);
@@ -222,29 +214,26 @@ static ww_status obey_lost_is(void)
 
 static ww_status obey_share(void)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.mode = 0666,
-		.state = WW_STATE_SHARED,
-	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	sync_agent.memory = memory_make(agent_device(), WW_MEMORY_HOST, RELAY_WORDS * 4);
 	memory_must_be(sync_agent.memory, 0);
-	return status ? status
-		      : ww_memory_put(sync_agent.memory, broker, agent_word(1), &params, 0, NULL);
+	return status
+		? status
+		: ww_memory_put(sync_agent.memory, broker, agent_word(1),
+			  WW_PARAMS(struct ww_put_params, .mode = 0666, .state = WW_STATE_SHARED),
+			  0, NULL);
 }
 
 static ww_status obey_take(void)
 {
-	const struct ww_get_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	return status ? status
-		      : ww_memory_get(agent_device(), broker, agent_word(1), &params, 0, NULL,
+		      : ww_memory_get(agent_device(), broker, agent_word(1),
+				WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
 				&sync_agent.memory, NULL);
 }
 
@@ -300,7 +289,6 @@ static void serve(void)
 		{"get", obey_get},
 		{"export", obey_export},
 		{"import", obey_import},
-		{"import_variable", obey_import_variable},
 		{"unref", obey_unref},
 		{"exit", obey_exit},
 		{"signal", obey_signal},

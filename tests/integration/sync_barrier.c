@@ -153,13 +153,12 @@ SCENE_CASE(barrier_by_token, 0)
 	/*
 	 * The last to join ends the escrow; from then on it is there for as long as it has members.
 	 */
-	const struct ww_barrier_params params = {.struct_size = sizeof(params),
-		.count = MEMBERS,
-		.uses = MEMBERS};
 	struct child members[MEMBERS];
 	struct ww_token token;
 
-	MUST_OK(ww_barrier_create(scene.broker, NULL, &params, NULL, &token));
+	MUST_OK(ww_barrier_create(scene.broker, NULL,
+		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS, .uses = MEMBERS), NULL,
+		&token));
 	for (int i = 0; i < MEMBERS; i++)
 		sync_start(&members[i], NULL);
 	for (int i = 0; i < MEMBERS; i++) {

@@ -182,11 +182,10 @@ SCENE_CASE(lock_never_at_random, NEEDS_VALUES)
  * The same waits without the rule: as many streams as have queues wait for what is submitted later,
  * and then what is submitted later cannot run. The CPU, which needs no queue, lets them go.
  */
-CASE(lock_by_raw_order, NEEDS_VALUES | NEEDS_CUDA)
+DEVICE_CASE(lock_by_raw_order, NEEDS_VALUES | NEEDS_CUDA)
 {
 	OWN(timeline) ww_timeline *held = timeline_make(0, 0);
 	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
-	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[STREAMS];
 	OWN(stream) ww_stream *last;
 

@@ -50,46 +50,12 @@ CASE(pass_by_token, 0)
 	must_follow(&agents[0], &agents[1], 1);
 	/* Let go and taken again, it is where it was. */
 	agent_must(&agents[1], WW_OK, "unref 0");
-	agent_must(&agents[0], WW_OK, "export 0 uses=1 escrow_ms=1000");
+	agent_must(&agents[0], WW_OK, "export 0 uses=1");
 	sync_pass_token(&agents[0], &agents[1]);
 	agent_must(&agents[1], WW_OK, "import 0");
 	agent_must(&agents[1], WW_OK, "is 0 live 5 5");
 	must_follow(&agents[0], &agents[1], 6);
 	end_two(agents);
-}
-
-CASE(pass_by_file, 0)
-{
-	char path[] = "/tmp/warpway-token-XXXXXX";
-	struct child agents[2];
-	int fd = mkstemp(path);
-
-	MUST_CALL(fd);
-	close(fd);
-	start_two(agents);
-	agent_must(&agents[0], WW_OK, "export 0 file=%s", path);
-	agent_must(&agents[1], WW_OK, "import 0 file=%s", path);
-	must_follow(&agents[0], &agents[1], 1);
-	end_two(agents);
-	unlink(path);
-}
-
-SCENE_CASE(pass_by_environment, 0)
-{
-	char variable[16 + WW_TOKEN_TEXT_BYTES] = "TIMELINE=";
-	const char *const environment[] = {variable, NULL};
-	ENDED_BY(agent_end) struct child waiter;
-	OWN(timeline) ww_timeline *timeline = timeline_make(0, 3);
-	struct ww_token token;
-
-	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
-	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
-	sync_start(&waiter, &(struct child_options){.environment = environment});
-	agent_must(&waiter, WW_OK, "import_variable 0");
-	agent_must(&waiter, WW_OK, "is 0 live 3 3");
-	agent_tell(&waiter, "wait 0 4 wait_ms=forever");
-	MUST_OK(ww_timeline_signal(timeline, 4));
-	agent_answers(&waiter, WW_OK);
 }
 
 CASE(pass_by_name, 0)
@@ -209,24 +175,10 @@ static void relay(const char *first_device, const char *second_device)
 	end_two(agents);
 }
 
-CASE(pass_between_streams, NEEDS_VALUES | NEEDS_HOST)
-{
-	relay(NULL, NULL);
-}
+CASE_CALL(pass_between_streams, NEEDS_VALUES | WW_CAP_HOST_MEMORY, relay(NULL, NULL))
 
-CASE(pass_between_host_and_device, NEEDS_VALUES | NEEDS_HOST)
+CASE(pass_between_host_and_device, NEEDS_VALUES | WW_CAP_HOST_MEMORY)
 {
 	relay("WW_TEST_DEVICE=host", NULL);
 	relay(NULL, "WW_TEST_DEVICE=host");
-}
-
-CASE(pass_between_gpus, NEEDS_VALUES | NEEDS_HOST | NEEDS_OTHER_GPU)
-{
-	char device[64] = "WW_TEST_DEVICE=";
-	ww_device *other = subject_open_other();
-
-	strcat(device, device_info(other).selector);
-	ww_device_unref(other);
-	relay(NULL, device);
-	relay(device, NULL);
 }

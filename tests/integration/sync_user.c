@@ -88,12 +88,10 @@ SCENE_CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 SCENE_CASE(user_barrier, NEEDS_ROOT)
 {
 	static const char *const who[] = {"61001 61001", "61002 61002", "0 0"};
-	const struct ww_barrier_params params = {.struct_size = sizeof(params),
-		.count = 3,
-		.mode = 0644};
 	struct child members[3];
 
-	MUST_OK(ww_barrier_create(scene.broker, "x", &params, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = 3, .mode = 0644), NULL, NULL));
 	MUST_OK(ww_barrier_create(scene.broker, "y",
 		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
 	for (int i = 0; i < 3; i++) {

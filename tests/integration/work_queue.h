@@ -31,11 +31,9 @@
 #include "support/broker_case.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/needs.h"
 #include "support/subject.h"
 #include "support/work_queue.h"
-
-#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that wait for values on pages of others */
-#define NEEDS_ROOT   (UINT64_C(1) << 1) /* helpers become other users */
 
 #define SLOT_BYTES 4096
 

@@ -26,8 +26,9 @@
 #include "support/check.h"
 #include "support/subject.h"
 
-#define WORDS_MAX 24
-#define NS_PER_MS UINT64_C(1000000)
+#define WORDS_MAX   24
+#define STATUS_MOST 100
+#define NS_PER_MS   UINT64_C(1000000)
 
 static ww_device *device;
 static ww_broker *broker;
@@ -506,6 +507,22 @@ static void hear(struct child *agent, const char *command, ww_status expected, c
 		FAIL("%s: expected %s, but the agent says: %s", command, name, answer);
 	if (!strstr(answer, word))
 		FAIL("%s: \"%s\" does not name \"%s\"", command, answer, word);
+}
+
+ww_status agent_hear(struct child *agent)
+{
+	char answer[CHILD_WORD_BYTES];
+	size_t length;
+
+	child_hear_any(agent, answer);
+	length = strcspn(answer, " ");
+	for (ww_status status = -STATUS_MOST; status <= STATUS_MOST; status++) {
+		const char *name = ww_status_name(status);
+
+		if (strlen(name) == length && !strncmp(name, answer, length))
+			return status;
+	}
+	FAIL("no status: %s", answer);
 }
 
 void agent_must(struct child *agent, ww_status expected, const char *format, ...)

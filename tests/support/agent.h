@@ -37,11 +37,13 @@
 /* Starts one. options may be NULL. */
 void agent_start(struct child *agent, const struct child_options *options);
 
-/* Says a command, which must end with this status; or says it and hears the answer later. */
+/* Says a command, which must end with this status; or says it and hears the answer later, which
+ * may be any status for agent_hear(). */
 void agent_must(struct child *agent, ww_status expected, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void agent_tell(struct child *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void agent_answers(struct child *agent, ww_status expected);
+ww_status agent_hear(struct child *agent);
 void agent_answers_with(struct child *agent, ww_status expected, const char *word);
 
 /* Ends it, cleanly. */

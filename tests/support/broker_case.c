@@ -5,7 +5,7 @@
 #include "support/broker_case.h"
 
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/child.h"
@@ -43,61 +43,45 @@ struct ww_broker_info scene_info(void)
 	return info;
 }
 
+static void note(const struct ww_broker_info *info)
+{
+	check_note(
+		"objects %llu, holders %llu, holds %llu, bytes %llu, fds %llu, open %llu, waits %llu",
+		(unsigned long long)info->objects, (unsigned long long)info->holders,
+		(unsigned long long)info->holds, (unsigned long long)info->bytes,
+		(unsigned long long)info->fds, (unsigned long long)info->open_fds,
+		(unsigned long long)info->waits);
+}
+
 /* Each question is a round trip, so this waits for the broker and not for a clock. */
 bool scene_comes_true(bool (*is_so)(const struct ww_broker_info *info, uint64_t value),
 	uint64_t value)
 {
-	time_t end = time(NULL) + child_limit_ms() / 1000;
 	struct ww_broker_info info;
+	bool came = COMES_TRUE((info = scene_info(), is_so(&info, value)));
 
-	do {
-		info = scene_info();
-		if (is_so(&info, value))
-			return true;
-	} while (time(NULL) < end);
-	check_note(
-		"objects %llu, holders %llu, holds %llu, bytes %llu, fds %llu, open %llu, waits %llu",
-		(unsigned long long)info.objects, (unsigned long long)info.holders,
-		(unsigned long long)info.holds, (unsigned long long)info.bytes,
-		(unsigned long long)info.fds, (unsigned long long)info.open_fds,
-		(unsigned long long)info.waits);
-	return false;
+	if (!came)
+		note(&info);
+	return came;
 }
 
-static bool has_objects(const struct ww_broker_info *info, uint64_t count)
+void scene_must_have(const char *file, int line, const char *what, size_t offset, uint64_t count)
 {
-	return info->objects == count;
-}
+	struct ww_broker_info info;
+	const char *field = (const char *)&info + offset;
+	uint64_t got;
 
-static bool has_waits(const struct ww_broker_info *info, uint64_t count)
-{
-	return info->waits == count;
-}
-
-static bool has_holders(const struct ww_broker_info *info, uint64_t count)
-{
-	return info->holders == count;
+	if (COMES_TRUE((info = scene_info(), memcpy(&got, field, sizeof(got)), got == count)))
+		return;
+	note(&info);
+	check_fail(file, line, "the broker has %llu %s, not %llu", (unsigned long long)got, what,
+		(unsigned long long)count);
 }
 
 static bool is_as_before(const struct ww_broker_info *info, uint64_t open_fds)
 {
 	return info->objects == 0 && info->holds == 0 && info->bytes == 0 && info->fds == 0 &&
 		info->waits == 0 && info->holders == 1 && info->open_fds == open_fds;
-}
-
-void scene_has_objects(uint64_t count)
-{
-	MUST(scene_comes_true(has_objects, count));
-}
-
-void scene_has_waits(uint64_t count)
-{
-	MUST(scene_comes_true(has_waits, count));
-}
-
-void scene_has_holders(uint64_t count)
-{
-	MUST(scene_comes_true(has_holders, count));
 }
 
 void scene_end(void)

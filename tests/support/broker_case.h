@@ -10,6 +10,7 @@
 #define WW_TESTS_SUPPORT_BROKER_CASE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <warpway/warpway.h>
@@ -49,10 +50,14 @@ void scene_kill(void);
 
 struct ww_broker_info scene_info(void);
 
-/* Asks the broker until it has so many; fails after the limit. */
-void scene_has_objects(uint64_t count);
-void scene_has_waits(uint64_t count);
-void scene_has_holders(uint64_t count); /* our own connection is one */
+/* Asks the broker until it has so many. Our own connection is one of the holders. */
+#define scene_has_objects(count) SCENE_MUST_HAVE(objects, count)
+#define scene_has_holders(count) SCENE_MUST_HAVE(holders, count)
+#define scene_has_holds(count)   SCENE_MUST_HAVE(holds, count)
+#define scene_has_waits(count)   SCENE_MUST_HAVE(waits, count)
+#define SCENE_MUST_HAVE(field, count) \
+	scene_must_have(__FILE__, __LINE__, #field, offsetof(struct ww_broker_info, field), count)
+void scene_must_have(const char *file, int line, const char *what, size_t offset, uint64_t count);
 
 /* A memory of ours with a pattern in it. */
 ww_memory *scene_make(uint64_t bytes, uint32_t seed);

@@ -18,7 +18,8 @@ typedef ww_status (*cancel_call)(void *context, ww_cancel *cancel);
 /*
  * The call ends with WW_CANCELLED: with a flag that is set before, which must not keep it, and with
  * one that is set while it sleeps. It ends in time, as the header promises. Other processes use
- * this machine too, so the call is repeated until one of its runs was in time, up to 100 times.
+ * this machine too, so a thread that plainly waits for a descriptor shows how late this one may be,
+ * and the call is repeated until one of its runs was in time, up to 100 times.
  */
 void cancel_must_end(cancel_call call, void *context);
 

@@ -5,8 +5,9 @@
  * A test program is its cases, each defined by CASE() in any of its files, and its roles, each
  * defined by ROLE(). Without arguments the program runs every case in order and reports in the Test
  * Anything Protocol. `--only NAME` runs one case, `--part 1/3` the first of three parts of them,
- * and `--list` lists them. `--role NAME ARGUMENT...` makes the process one of the helpers that
- * cases start (see child.h).
+ * and `--list` lists them. `--device-only` before these leaves out the cases that call no device,
+ * for a run beside that of another device. `--role NAME ARGUMENT...` makes the process one of the
+ * helpers that cases start (see child.h).
  *
  * A claim that does not hold ends its case, wherever it stands: the runner goes on with the next
  * one. In a helper, in a forked child or in another thread there is no next case, so it ends the
@@ -65,6 +66,13 @@ const struct check_case *check_first(void);
 	}                                                                                     \
 	static void case_name(void)
 
+/* Defines a case that is one call, such as CASE_CALL(pool_is_zero, 0, be_zero(WW_MEMORY_VMM)). */
+#define CASE_CALL(case_name, case_needs, call) \
+	CASE(case_name, case_needs)            \
+	{                                      \
+		call;                          \
+	}
+
 struct check_role {
 	const char *name;
 	void (*run)(int count, char **arguments);
@@ -103,6 +111,7 @@ void check_register_role(struct check_role *role);
  * @before:   called before every case, as a part of it; may be NULL
  * @after:    called after every case that has not failed, as a part of it; may be NULL
  * @leaks:    compare descriptors and mappings before and after every case
+ * @no_device: the bit in `needs` of cases that call no device; 0: none
  */
 struct check_suite {
 	const char *name;
@@ -112,6 +121,7 @@ struct check_suite {
 	void (*before)(void);
 	void (*after)(void);
 	bool leaks;
+	uint64_t no_device;
 };
 
 /* Runs the program; what it returns is for main() to return. */

@@ -24,7 +24,7 @@
 
 #include "support/check.h"
 
-#define LIMIT_MS        60000
+#define LIMIT_MS        120000
 #define CHILDREN_MAX    32
 #define ARGUMENTS_MAX   16
 #define ENVIRONMENT_MAX 512
@@ -36,6 +36,11 @@ static struct child children[CHILDREN_MAX]; /* pid 0: free */
 int child_limit_ms(void)
 {
 	return LIMIT_MS * (int)check_slowness();
+}
+
+uint64_t child_limit_end_ns(void)
+{
+	return ww_clock_deadline_ns((uint64_t)child_limit_ms() * 1000000);
 }
 
 static void remember(const struct child *child)

@@ -15,7 +15,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "base/clock.h"
 
 #define CHILD_WORD_BYTES 256
 
@@ -30,8 +33,23 @@ struct child {
 	int control;
 };
 
-/* How long to wait for a word or an end that must come. */
+/* How long to wait for a word or an end that must come: it ends what hangs, and nothing else. */
 int child_limit_ms(void);
+
+/* When that limit is over, by ww_clock_now_ns(). */
+uint64_t child_limit_end_ns(void);
+
+/* Asks again and again until the answer is yes or the limit is over. It is the last answer. */
+#define COMES_TRUE(question)                                    \
+	({                                                      \
+		uint64_t end_ns_ = child_limit_end_ns();        \
+		bool is_so_;                                    \
+                                                                \
+		do                                              \
+			is_so_ = (question);                    \
+		while (!is_so_ && ww_clock_now_ns() < end_ns_); \
+		is_so_;                                         \
+	})
 
 /*
  * struct child_options - how to start a helper

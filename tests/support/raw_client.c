@@ -13,7 +13,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -416,18 +415,21 @@ static bool has_the_same(const struct ww_wire_condition *a, const struct ww_wire
 		a->open_fds == b->open_fds;
 }
 
+static bool is_same_now(struct raw *raw, const struct ww_wire_condition *before,
+	struct ww_wire_condition *out_now)
+{
+	MUST_OK(raw_condition(raw, out_now));
+	return has_the_same(out_now, before);
+}
+
 /* Each question is a round trip, so this waits for the broker and not for a clock. */
 void raw_must_settle(struct raw *raw, const struct ww_wire_condition *before)
 {
-	time_t limit = time(NULL) + child_limit_ms() / 1000;
 	struct ww_wire_condition now;
 
 	ww_broker_client_drop_kept(true);
-	do {
-		MUST_OK(raw_condition(raw, &now));
-		if (has_the_same(&now, before))
-			return;
-	} while (time(NULL) < limit);
+	if (COMES_TRUE(is_same_now(raw, before, &now)))
+		return;
 	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
 	     "descriptors (%lld open)",
 		(long long)(now.objects - before->objects),

@@ -10,8 +10,7 @@
 #include <time.h>
 
 #include "support/check.h"
-
-#define LIMIT_SECONDS 60
+#include "support/child.h"
 
 bool gate_wait(sem_t *semaphore)
 {
@@ -19,7 +18,7 @@ bool gate_wait(sem_t *semaphore)
 	int result;
 
 	clock_gettime(CLOCK_REALTIME, &limit);
-	limit.tv_sec += LIMIT_SECONDS * (time_t)check_slowness();
+	limit.tv_sec += child_limit_ms() / 1000;
 	do
 		result = sem_timedwait(semaphore, &limit);
 	while (result && errno == EINTR);

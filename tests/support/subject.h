@@ -13,6 +13,7 @@
 
 #include <warpway/warpway.h>
 
+#include "support/check.h"
 #include "support/own.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -27,6 +28,17 @@ bool subject_is_cuda(void);
 bool subject_is_countable(void);
 
 ww_device *subject_open(void);
+
+/* Defines a case as CASE() does, in which `device` is the subject. */
+#define DEVICE_CASE(case_name, case_needs)                      \
+	static void case_name##_on(ww_device *device);          \
+	CASE(case_name, case_needs)                             \
+	{                                                       \
+		OWN(device) ww_device *device = subject_open(); \
+                                                                \
+		case_name##_on(device);                         \
+	}                                                       \
+	static void case_name##_on(ww_device *device)
 
 /* A GPU other than the subject, or NULL. */
 ww_device *subject_open_other(void);
