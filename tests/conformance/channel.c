@@ -59,18 +59,16 @@ SCENE_CASE(channel_create_refuses, 0)
 				&channel));
 		MUST(!channel);
 	}
-	scene_has_objects(0);
 }
 
-CASE(channel_get_refuses, CHANNELS)
+SCENE_CASE(channel_get_refuses, CHANNELS)
 {
 	const int64_t shape[] = {4, 8};
 	struct ww_array floats;
 	struct ww_array bytes;
-	ww_channel *channel;
-	ww_channel *producer;
+	OWN(channel) ww_channel *channel;
+	OWN(channel) ww_channel *producer;
 
-	scene_begin();
 	MUST_OK(ww_array_set(&floats, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 0));
 	MUST_OK(ww_array_set(&bytes, WW_DTYPE(WW_DTYPE_UINT, 8), 2, shape, NULL, 0));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'c'",
@@ -88,19 +86,16 @@ CASE(channel_get_refuses, CHANNELS)
 	MUST(channel_info(channel).has_array);
 	MUST_REFUSE(WW_ERR_LIMIT, "1 consumers",
 		ww_channel_get(scene.device, scene.broker, "c", NULL, 0, NULL, &(ww_channel *){0}));
-	channel_end(producer, channel);
 }
 
-CASE(channel_sides_refuse, CHANNELS)
+SCENE_CASE(channel_sides_refuse, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct ww_frame unset = {.slot = 0};
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .metadata_bytes = 8));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .metadata_bytes = 8));
-	consumer = channel_get(0);
 	MUST_REFUSE(WW_ERR_ACCESS, "consumer", ww_channel_acquire(consumer, NULL, 0, NULL, &frame));
 	MUST_REFUSE(WW_ERR_ACCESS, "producer", ww_channel_receive(producer, NULL, 0, NULL, &frame));
 	MUST_REFUSE(WW_ERR_INVALID, "struct_size",
@@ -126,22 +121,18 @@ CASE(channel_sides_refuse, CHANNELS)
 		ww_channel_receive(consumer, NULL, 0, NULL, &(struct ww_frame){sizeof(frame)}));
 	MUST_OK(ww_channel_release(consumer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_release(consumer, &frame, NULL));
-	channel_end(producer, consumer);
 }
 
 /* --- frames --- */
 
-CASE(channel_frame_is_whole, CHANNELS)
+SCENE_CASE(channel_frame_is_whole, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
-	struct ww_frame sent;
 	struct ww_frame got;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = 1000, .metadata_bytes = 24));
+	OWN(channel) ww_channel *consumer = channel_get(0);
+	struct ww_frame sent = frame_acquire(producer);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = 1000, .metadata_bytes = 24));
-	consumer = channel_get(0);
-	sent = frame_acquire(producer);
 	MUST_EQUAL(1024, sent.capacity);
 	MUST_EQUAL(24, sent.metadata_bytes);
 	frame_write(&sent, 77);
@@ -161,20 +152,16 @@ CASE(channel_frame_is_whole, CHANNELS)
 	MUST_EQUAL(2, got.ndim);
 	MUST_EQUAL(4, got.shape[1]);
 	MUST_OK(ww_channel_release(consumer, &got, NULL));
-	channel_end(producer, consumer);
 }
 
-CASE(channel_block_waits_for_all, CHANNELS)
+SCENE_CASE(channel_block_waits_for_all, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *fast;
-	ww_channel *slow;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	OWN(channel) ww_channel *fast = channel_get(0);
+	ww_channel *slow = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
-	fast = channel_get(0);
-	slow = channel_get(0);
 	for (uint64_t i = 1; i <= 2; i++) {
 		frame_send(producer, i);
 		frame_must_come(fast, i, i);
@@ -192,18 +179,16 @@ CASE(channel_block_waits_for_all, CHANNELS)
 	frame_must_come(fast, 3, 3);
 	frame_must_come(fast, 4, 4);
 	MUST_EQUAL(0, channel_info(fast).dropped);
-	channel_end(producer, fast);
 }
 
-CASE(channel_drop_oldest_drops, CHANNELS)
+SCENE_CASE(channel_drop_oldest_drops, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel) ww_channel *consumer;
 	struct ww_frame held;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES,
+		.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1, .ahead_max = 1));
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_DROP_OLDEST,
-		.consumers_max = 1, .ahead_max = 1));
 	MUST_EQUAL(3, channel_info(producer).slots);
 	consumer = channel_get(0);
 	frame_send(producer, 1);
@@ -216,18 +201,16 @@ CASE(channel_drop_oldest_drops, CHANNELS)
 	frame_must_come(consumer, 100, 100);
 	MUST_EQUAL(97, channel_info(consumer).dropped);
 	nothing_must_come(consumer);
-	channel_end(producer, consumer);
 }
 
-CASE(channel_latest_is_newest, CHANNELS)
+SCENE_CASE(channel_latest_is_newest, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_channel *late;
+	OWN(channel) ww_channel *late;
+	OWN(channel)
+	ww_channel *producer = channel_make(
+		CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST));
-	consumer = channel_get(0);
 	for (uint64_t i = 1; i <= 50; i++)
 		frame_send(producer, i);
 	frame_must_come(consumer, 50, 50);
@@ -237,8 +220,6 @@ CASE(channel_latest_is_newest, CHANNELS)
 	frame_send(producer, 51);
 	frame_must_come(consumer, 51, 51);
 	MUST_EQUAL(0, channel_info(consumer).dropped);
-	ww_channel_unref(late);
-	channel_end(producer, consumer);
 }
 
 static void begins_with(uint64_t history, uint64_t number)
@@ -248,14 +229,12 @@ static void begins_with(uint64_t history, uint64_t number)
 	frame_must_come(consumer, number, number);
 }
 
-CASE(channel_history_begins, CHANNELS)
+SCENE_CASE(channel_history_begins, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 8));
+	OWN(channel) ww_channel *consumer = channel_get(WW_CHANNEL_OLDEST);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 8));
-	consumer = channel_get(WW_CHANNEL_OLDEST);
 	nothing_must_come(consumer);
 	ww_channel_unref(consumer);
 	for (uint64_t i = 1; i <= 20; i++)
@@ -267,21 +246,19 @@ CASE(channel_history_begins, CHANNELS)
 	nothing_must_come(consumer);
 	frame_send(producer, 21);
 	frame_must_come(consumer, 21, 21);
-	channel_end(producer, consumer);
 }
 
 /* Frames that wait behind one that is held are not taken back before it. */
-CASE(channel_history_has_no_gap, CHANNELS)
+SCENE_CASE(channel_history_has_no_gap, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_channel *late;
+	OWN(channel) ww_channel *late;
 	struct ww_frame held;
+	OWN(channel)
+	ww_channel *producer = channel_make(
+		CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 4, .held_max = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 4, .held_max = 2));
-	consumer = channel_get(0);
 	frame_send(producer, 1);
 	frame_send(producer, 2);
 	held = frame_receive(consumer);
@@ -295,35 +272,28 @@ CASE(channel_history_has_no_gap, CHANNELS)
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
 	frame_send(producer, 5);
 	frame_must_come(late, 5, 5);
-	ww_channel_unref(late);
-	channel_end(producer, consumer);
 }
 
-CASE(channel_close_ends_after_all, CHANNELS)
+SCENE_CASE(channel_close_ends_after_all, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
-	consumer = channel_get(0);
 	frame_send(producer, 5);
 	frame_send(producer, 6);
 	ww_channel_unref(producer);
 	frame_must_come(consumer, 1, 5);
 	frame_must_come(consumer, 2, 6);
 	MUST_STATUS(WW_END, ww_channel_receive(consumer, NULL, FOREVER, NULL, &frame));
-	channel_end(NULL, consumer);
 }
 
-CASE(channel_token_opens, CHANNELS)
+SCENE_CASE(channel_token_opens, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel) ww_channel *producer;
+	OWN(channel) ww_channel *consumer;
 	struct ww_token token;
 
-	scene_begin();
 	MUST_OK(ww_channel_create(scene.device, scene.broker, NULL,
 		CHANNEL(.slot_bytes = SLOT_BYTES), NULL, &producer));
 	MUST_OK(ww_channel_export(producer, WW_PARAMS(struct ww_token_params, .uses = 1), NULL,
@@ -331,19 +301,17 @@ CASE(channel_token_opens, CHANNELS)
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token, NULL, NULL, &consumer));
 	frame_send(producer, 9);
 	frame_must_come(consumer, 1, 9);
-	channel_end(producer, consumer);
 }
 
-CASE(channel_several_are_held, CHANNELS)
+SCENE_CASE(channel_several_are_held, CHANNELS)
 {
 	struct ww_frame frames[3];
 	struct ww_frame got[2];
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel)
+	ww_channel *producer = channel_make(
+		CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 3, .held_max = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 3, .held_max = 2));
-	consumer = channel_get(0);
 	for (int i = 0; i < 3; i++)
 		frames[i] = frame_acquire(producer);
 	MUST_REFUSE(WW_ERR_STATE, "3 of at most 3",
@@ -361,42 +329,36 @@ CASE(channel_several_are_held, CHANNELS)
 	frame_send(producer, 7);
 	frame_must_come(consumer, 3, 7);
 	MUST_OK(ww_channel_release(consumer, &got[0], NULL));
-	channel_end(producer, consumer);
 }
 
 /* Asked without any other call since they came, and since one left. */
-CASE(channel_info_counts_consumers, CHANNELS)
+SCENE_CASE(channel_info_counts_consumers, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *one;
+	OWN(channel) ww_channel *one;
 	ww_channel *other;
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
 	MUST_EQUAL(0, channel_info(producer).consumers);
 	one = channel_get(0);
 	other = channel_get(0);
 	MUST_EQUAL(2, channel_info(producer).consumers);
 	ww_channel_unref(other);
 	MUST_EQUAL(1, channel_info(producer).consumers);
-	channel_end(producer, one);
 }
 
 /* Of an array's channel a frame has the array's bytes, if the producer says nothing else. */
-CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
+SCENE_CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	const int64_t shape[] = {3};
 	struct ww_array array;
-	ww_channel *producer;
+	OWN(channel) ww_channel *producer;
 
-	scene_begin();
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
 	producer = channel_make(CHANNEL(.slot_bytes = 100, .array = &array));
 	MUST_OK(ww_channel_acquire(producer, NULL, 0, NULL, &frame));
 	MUST_EQUAL(12, frame.bytes);
 	MUST_EQUAL(WW_CHANNEL_ALIGNMENT, frame.capacity);
-	channel_end(producer, NULL);
 }
 
 /* A frame has no strides of its own, so an array in another order, or behind an offset, is none. */
@@ -448,14 +410,13 @@ static void send_all(ww_channel *producer)
 	}
 }
 
-CASE(channel_threads_lose_nothing, CHANNELS)
+SCENE_CASE(channel_threads_lose_nothing, CHANNELS)
 {
 	ww_channel *consumers[3];
 	pthread_t threads[3];
-	ww_channel *producer;
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = 512, .metadata_bytes = 8));
 
-	scene_begin();
-	producer = channel_make(CHANNEL(.slot_bytes = 512, .metadata_bytes = 8));
 	for (int i = 0; i < 3; i++) {
 		consumers[i] = channel_get(0);
 		MUST(!pthread_create(&threads[i], NULL, receive_all, consumers[i]));
@@ -468,5 +429,4 @@ CASE(channel_threads_lose_nothing, CHANNELS)
 		MUST_EQUAL(0, (uintptr_t)wrong);
 		ww_channel_unref(consumers[i]);
 	}
-	channel_end(producer, NULL);
 }

@@ -37,15 +37,6 @@ static inline ww_channel *channel_get(uint64_t history)
 	return channel;
 }
 
-/* What the case has open when it ends. */
-static inline void channel_end(ww_channel *producer, ww_channel *consumer)
-{
-	ww_channel_unref(consumer);
-	ww_channel_unref(producer);
-	scene_has_objects(0);
-	scene_end();
-}
-
 static inline struct ww_frame frame_acquire(ww_channel *channel)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);

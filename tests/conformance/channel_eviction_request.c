@@ -68,7 +68,6 @@ static void end(void)
 	ww_channel_unref(sides.observer);
 	ww_channel_unref(sides.consumer);
 	ww_channel_unref(sides.producer);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -172,6 +171,5 @@ CASE(channel_request_is_of_no_later_consumer, CHANNELS)
 	MUST_STATUS(WW_END, ww_channel_evict(sides.observer, 0));
 	ww_channel_unref(sides.observer);
 	ww_channel_unref(sides.consumer);
-	scene_has_objects(0);
 	scene_end();
 }

@@ -55,7 +55,6 @@ static void end(ww_channel *producer, ww_channel *consumer)
 {
 	ww_channel_unref(consumer);
 	ww_channel_unref(producer);
-	scene_has_objects(0);
 	scene_end();
 }
 

@@ -6,24 +6,19 @@
 
 #include "conformance/channel.h"
 
-CASE(channel_stream_orders, CHANNEL_STREAMS)
+SCENE_CASE(channel_stream_orders, CHANNEL_STREAMS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct ww_frame got = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_stream *writes;
-	ww_stream *reads;
 	static struct gate gate;
 	uint32_t copy = 0;
-	ww_memory *to;
+	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	OWN(stream) ww_stream *writes = stream_make(scene.device);
+	OWN(stream) ww_stream *reads = stream_make(scene.device);
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
-	writes = stream_make(scene.device);
-	reads = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
-	consumer = channel_get(0);
 	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
 	gate_close(&gate, writes);
 	MUST_OK(ww_stream_fill(writes, frame.pointer, 0xabcd1234, 4, 16));
@@ -38,31 +33,22 @@ CASE(channel_stream_orders, CHANNEL_STREAMS)
 	MUST_OK(ww_stream_synchronize(reads, FOREVER, NULL));
 	memory_get(to, 0, &copy, sizeof(copy));
 	MUST_EQUAL(0xabcd1234, copy);
-	ww_memory_unref(to);
-	ww_stream_unref(reads);
-	ww_stream_unref(writes);
-	channel_end(producer, consumer);
 }
 
 /* A slot whose release is not complete is written by a stream that waits, and by no CPU. */
-CASE(channel_release_orders, CHANNEL_STREAMS)
+SCENE_CASE(channel_release_orders, CHANNEL_STREAMS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct ww_frame got;
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_stream *writes;
-	ww_stream *reads;
 	static struct gate gate;
 	uint64_t copy = 0;
-	ww_memory *to;
+	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	OWN(stream) ww_stream *writes = stream_make(scene.device);
+	OWN(stream) ww_stream *reads = stream_make(scene.device);
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
-	writes = stream_make(scene.device);
-	reads = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
-	consumer = channel_get(0);
 	frame_send(producer, 8);
 	got = frame_receive(consumer);
 	gate_close(&gate, reads);
@@ -79,10 +65,6 @@ CASE(channel_release_orders, CHANNEL_STREAMS)
 	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
 	memory_get(to, 0, &copy, sizeof(copy));
 	MUST_EQUAL(8, copy);
-	ww_memory_unref(to);
-	ww_stream_unref(reads);
-	ww_stream_unref(writes);
-	channel_end(producer, consumer);
 }
 
 /* What a case with several consumers that read by streams has. */
@@ -124,15 +106,13 @@ static void releases_must_order(struct readers *readers, ww_channel *producer, w
 }
 
 /* The producer's stream writes a slot when the streams of all consumers have read it. */
-CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
+SCENE_CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
 {
 	static struct readers readers;
-	ww_channel *producer;
-	ww_stream *writes;
+	ww_stream *writes = stream_make(scene.device);
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
 
-	scene_begin();
-	writes = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
 	for (int i = 0; i < 3; i++) {
 		readers.consumers[i] = channel_get(0);
 		readers.streams[i] = stream_make(scene.device);
@@ -144,25 +124,21 @@ CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
 		ww_stream_unref(readers.streams[i]);
 		ww_channel_unref(readers.consumers[i]);
 	}
-	channel_end(producer, NULL);
 }
 
 /*
  * A slot is used again after the producer's own work on it: at once by the same stream, by another
  * one after a wait on the device, and by the CPU when the work is complete.
  */
-CASE(channel_own_work_orders, CHANNEL_STREAMS)
+SCENE_CASE(channel_own_work_orders, CHANNEL_STREAMS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_stream *first;
-	ww_stream *second;
 	static struct gate gate;
+	OWN(stream) ww_stream *first = stream_make(scene.device);
+	OWN(stream) ww_stream *second = stream_make(scene.device);
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
 
-	scene_begin();
-	first = stream_make(scene.device);
-	second = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
 	MUST_OK(ww_channel_acquire(producer, first, FOREVER, NULL, &frame));
 	gate_close(&gate, first);
 	MUST_OK(ww_channel_discard(producer, &frame, first));
@@ -174,25 +150,19 @@ CASE(channel_own_work_orders, CHANNEL_STREAMS)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(second, FOREVER, NULL));
 	MUST_OK(ww_channel_discard(producer, &frame, NULL));
-	ww_stream_unref(first);
-	ww_stream_unref(second);
-	channel_end(producer, NULL);
 }
 
 /* With a policy that drops, a release that is not complete counts as held. */
-CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
+SCENE_CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 {
 	struct ww_frame got = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_stream *reads;
 	static struct gate gate;
-
-	scene_begin();
-	reads = stream_make(scene.device);
-	producer = channel_make(
+	OWN(stream) ww_stream *reads = stream_make(scene.device);
+	OWN(channel)
+	ww_channel *producer = channel_make(
 		CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST, .consumers_max = 1));
-	consumer = channel_get(0);
+	OWN(channel) ww_channel *consumer = channel_get(0);
+
 	frame_send(producer, 1);
 	got = frame_receive(consumer);
 	gate_close(&gate, reads);
@@ -202,27 +172,22 @@ CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(consumer, NULL, SOON_NS, NULL, &got));
 	gate_open(&gate);
 	frame_must_come(consumer, 20, 20);
-	ww_stream_unref(reads);
-	channel_end(producer, consumer);
 }
 
 /* --- leaving --- */
 
 /* Its work goes on, and consumers get the frame when it is complete. */
-CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
+SCENE_CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct ww_frame got = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
-	ww_stream *writes;
 	static struct gate gate;
 	uint32_t value;
+	OWN(stream) ww_stream *writes = stream_make(scene.device);
+	ww_channel *producer = channel_make(
+		CHANNEL(.slot_bytes = SLOT_BYTES, .kind = WW_MEMORY_HOST));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 
-	scene_begin();
-	writes = stream_make(scene.device);
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .kind = WW_MEMORY_HOST));
-	consumer = channel_get(0);
 	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
 	gate_close(&gate, writes);
 	MUST_OK(ww_stream_fill(writes, frame.pointer, 0xabcd1234, 4, SLOT_BYTES / 4));
@@ -237,8 +202,6 @@ CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
 	MUST_OK(ww_channel_release(consumer, &got, NULL));
 	MUST_STATUS(WW_END, ww_channel_receive(consumer, NULL, FOREVER, NULL, &got));
 	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
-	ww_stream_unref(writes);
-	channel_end(consumer, NULL);
 }
 
 /* What waits for a stream is let go by a later call. */

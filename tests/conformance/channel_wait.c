@@ -107,23 +107,18 @@ static void case_end(ww_channel *producer, ww_channel *consumer)
 {
 	ww_channel_unref(consumer);
 	ww_channel_unref(producer);
-	scene_has_objects(0);
 	scene_end();
 }
 
 /* --- the descriptor --- */
 
-CASE(channel_eventfd_of_consumer, CHANNELS)
+SCENE_CASE(channel_eventfd_of_consumer, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
-	int fd;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 4));
+	OWN(channel) ww_channel *consumer = channel_get("c");
+	OWN(fd) int fd = channel_fd(consumer);
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 4));
-	consumer = channel_get("c");
-	fd = channel_fd(consumer);
 	MUST(!is_readable(fd));
 	frame_send(producer, 1);
 	MUST(becomes_readable(fd));
@@ -142,21 +137,15 @@ CASE(channel_eventfd_of_consumer, CHANNELS)
 	MUST(is_readable(fd));
 	consumer = ww_channel_unref(consumer);
 	MUST(is_readable(fd));
-	close(fd);
-	case_end(producer, consumer);
 }
 
-CASE(channel_eventfd_of_producer, CHANNELS)
+SCENE_CASE(channel_eventfd_of_producer, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
-	int fd;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
+	OWN(fd) int fd = channel_fd(producer);
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
-	fd = channel_fd(producer);
 	MUST(is_readable(fd));
 	MUST_OK(frame_acquire(producer, &frame));
 	MUST(!is_readable(fd)); /* it holds all */
@@ -173,24 +162,19 @@ CASE(channel_eventfd_of_producer, CHANNELS)
 	MUST(!is_readable(fd));
 	consumer = ww_channel_unref(consumer); /* it needs the frame no more */
 	MUST(becomes_readable(fd));
-	close(fd);
-	case_end(producer, consumer);
 }
 
 /* --- evictions --- */
 
 /* Whoever is evicted learns it, and the producer has the slots at once. */
-CASE(channel_eventfd_of_evicted_consumer, CHANNELS)
+SCENE_CASE(channel_eventfd_of_evicted_consumer, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
-	int reads;
-	int writes;
+	OWN(fd) int reads;
+	OWN(fd) int writes;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
 	frame_send(producer, 1);
 	frame_pass(consumer);
 	frame_send(producer, 2);
@@ -210,30 +194,21 @@ CASE(channel_eventfd_of_evicted_consumer, CHANNELS)
 	MUST(becomes_readable(writes)); /* frame 4 was kept for nobody else */
 	MUST_STATUS(WW_ERR_EVICTED, frame_receive(consumer, &frame));
 	MUST(becomes_readable(reads));
-	close(reads);
-	close(writes);
-	case_end(producer, consumer);
 }
 
 /* An event loop that sleeps is woken by the eviction. */
-CASE(channel_eventfd_shows_eviction, CHANNELS)
+SCENE_CASE(channel_eventfd_shows_eviction, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
-	int fd;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
+	OWN(fd) int fd = channel_fd(consumer);
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
-	fd = channel_fd(consumer);
 	MUST(!is_readable(fd));
 	MUST_OK(ww_channel_wait_consumers(producer, 1, FOREVER, NULL));
 	MUST_OK(ww_channel_evict(producer, 0));
 	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_ERR_EVICTED, frame_receive(consumer, &frame));
-	close(fd);
-	case_end(producer, consumer);
 }
 
 /* A producer that waits in its event loop, or for several channels, evicts as one in acquire. */
@@ -265,17 +240,14 @@ CASE(channel_evicts_while_it_waits, CHANNELS)
 }
 
 /* Slots that only an evicted consumer uses come back when it releases them. */
-CASE(channel_eventfd_of_withheld_slots, CHANNELS)
+SCENE_CASE(channel_eventfd_of_withheld_slots, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame held;
 	struct ww_frame frame;
 	uint32_t index;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
 	frame_send(producer, 1);
 	MUST_OK(frame_receive(consumer, &held));
 	MUST_OK(ww_channel_evict(producer, 0));
@@ -284,18 +256,15 @@ CASE(channel_eventfd_of_withheld_slots, CHANNELS)
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
 	MUST_OK(ww_channel_wait_any(&producer, 1, 0, NULL, &index));
 	MUST_OK(frame_acquire(producer, &frame));
-	case_end(producer, consumer);
 }
 
-CASE(channel_observer_waits_for_no_frame, CHANNELS)
+SCENE_CASE(channel_observer_waits_for_no_frame, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *observer;
+	OWN(channel) ww_channel *observer;
 	uint32_t index;
 	int fd = 0;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
 	MUST_OK(ww_channel_get(scene.device, scene.broker, "c",
 		WW_PARAMS(struct ww_consumer_params, .flags = WW_CONSUMER_OBSERVE), 0, NULL,
 		&observer));
@@ -303,28 +272,21 @@ CASE(channel_observer_waits_for_no_frame, CHANNELS)
 	MUST_EQUAL(-1, fd);
 	MUST_REFUSE(WW_ERR_ACCESS, "observer",
 		ww_channel_wait_any(&observer, 1, FOREVER, NULL, &index));
-	case_end(producer, observer);
 }
 
 /* --- streams, and waits in between --- */
 
 /* What a stream does: readable when it is complete. */
-CASE(channel_eventfd_waits_for_streams, CHANNEL_STREAMS)
+SCENE_CASE(channel_eventfd_waits_for_streams, CHANNEL_STREAMS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer;
-	ww_channel *consumer;
 	static struct gate gate;
-	ww_stream *stream;
-	int reads;
-	int writes;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
+	OWN(fd) int reads = channel_fd(consumer);
+	OWN(fd) int writes = channel_fd(producer);
 
-	scene_begin();
-	stream = stream_make(scene.device);
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
-	reads = channel_fd(consumer);
-	writes = channel_fd(producer);
 	MUST_OK(ww_channel_acquire(producer, stream, 0, NULL, &frame));
 	gate_close(&gate, stream);
 	frame.metadata_bytes = 0;
@@ -340,27 +302,18 @@ CASE(channel_eventfd_waits_for_streams, CHANNEL_STREAMS)
 	MUST(!is_readable(writes));
 	gate_open(&gate);
 	MUST(becomes_readable(writes));
-	close(reads);
-	close(writes);
-	ww_stream_unref(stream);
-	case_end(producer, consumer);
 }
 
 /* A wait in between does not end what the descriptor promises. */
-CASE(channel_eventfd_outlasts_waits, CHANNELS)
+SCENE_CASE(channel_eventfd_outlasts_waits, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
 	uint32_t index;
-	int other;
-	int fd;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 4));
+	OWN(channel) ww_channel *consumer = channel_get("c");
+	OWN(fd) int fd = channel_fd(consumer);
+	int other = channel_fd(consumer);
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 4));
-	consumer = channel_get("c");
-	fd = channel_fd(consumer);
-	other = channel_fd(consumer);
 	close(other);
 	frame = WW_INIT(struct ww_frame);
 	MUST_STATUS(WW_TIMED_OUT,
@@ -370,12 +323,10 @@ CASE(channel_eventfd_outlasts_waits, CHANNELS)
 	MUST(!is_readable(fd));
 	frame_send(producer, 1);
 	MUST(becomes_readable(fd));
-	close(fd);
-	case_end(producer, consumer);
 }
 
 /* One thread for all, more than one wait of the kernel has room for; it ends with the last. */
-CASE(channel_eventfd_of_many, CHANNELS)
+SCENE_CASE(channel_eventfd_of_many, CHANNELS)
 {
 	enum {
 		MANY = 3 * WW_CHANNEL_CONSUMERS_MAX
@@ -385,7 +336,6 @@ CASE(channel_eventfd_of_many, CHANNELS)
 	ww_channel *producers[3];
 	int fds[MANY];
 
-	scene_begin();
 	for (int i = 0; i < 3; i++)
 		producers[i] = channel_make(names[i],
 			CHANNEL(.consumers_max = WW_CHANNEL_CONSUMERS_MAX));
@@ -404,7 +354,6 @@ CASE(channel_eventfd_of_many, CHANNELS)
 	threads_must_become(0);
 	for (int i = 0; i < 3; i++)
 		ww_channel_unref(producers[i]);
-	case_end(NULL, NULL);
 }
 
 /* --- nothing is missed --- */
@@ -430,17 +379,14 @@ static void *receive_by_fd(void *context)
 	return NULL;
 }
 
-CASE(channel_eventfd_misses_nothing, CHANNELS)
+SCENE_CASE(channel_eventfd_misses_nothing, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
 	uint64_t sent = 0;
 	pthread_t thread;
-	int fd;
+	OWN(fd) int fd;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get("c");
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 2));
-	consumer = channel_get("c");
 	MUST(!pthread_create(&thread, NULL, receive_by_fd, consumer));
 	fd = channel_fd(producer);
 	while (sent < MANY) {
@@ -454,20 +400,16 @@ CASE(channel_eventfd_misses_nothing, CHANNELS)
 		}
 	}
 	MUST(!pthread_join(thread, NULL));
-	close(fd);
-	case_end(producer, consumer);
 }
 
 /* --- a consumer that goes on --- */
 
-CASE(channel_reattach_needs_name, CHANNELS)
+SCENE_CASE(channel_reattach_needs_name, CHANNELS)
 {
-	ww_channel *producer;
-	ww_channel *consumer;
+	OWN(channel) ww_channel *consumer;
 	struct ww_token token;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 2));
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 2));
 	MUST_OK(ww_channel_export(producer, NULL, NULL, &token));
 	MUST_REFUSE(WW_ERR_INVALID, "name",
 		ww_channel_import(scene.device, scene.broker, &token,
@@ -477,20 +419,17 @@ CASE(channel_reattach_needs_name, CHANNELS)
 		ww_channel_get(scene.device, scene.broker, "c",
 			WW_PARAMS(struct ww_consumer_params, .flags = UINT32_C(1) << 31), 0, NULL,
 			&consumer));
-	case_end(producer, consumer);
 }
 
 /* --- several --- */
 
-CASE(channel_wait_any_is_fair, CHANNELS)
+SCENE_CASE(channel_wait_any_is_fair, CHANNELS)
 {
 	ww_channel *channels[3]; /* two consumers, and the producer of the second */
-	ww_channel *other;
 	uint32_t index;
 	int named[3] = {0, 0, 0};
+	ww_channel *other = channel_make("a", CHANNEL(.slots = 8));
 
-	scene_begin();
-	other = channel_make("a", CHANNEL(.slots = 8));
 	channels[2] = channel_make("b", CHANNEL(.slots = 8));
 	channels[0] = channel_get("a");
 	channels[1] = channel_get("b");
@@ -509,21 +448,18 @@ CASE(channel_wait_any_is_fair, CHANNELS)
 	ww_channel_unref(channels[0]);
 	ww_channel_unref(channels[1]);
 	ww_channel_unref(other);
-	case_end(channels[2], NULL);
+	ww_channel_unref(channels[2]);
 }
 
-CASE(channel_wait_any_refuses, CHANNELS)
+SCENE_CASE(channel_wait_any_refuses, CHANNELS)
 {
 	ww_channel *channels[WW_CHANNEL_WAIT_MAX + 1];
-	ww_channel *producer;
-	ww_channel *consumer;
 	struct ww_frame frame;
 	ww_cancel *cancel;
 	uint32_t index;
+	OWN(channel) ww_channel *producer = channel_make("c", CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get("c");
 
-	scene_begin();
-	producer = channel_make("c", CHANNEL(.slots = 1));
-	consumer = channel_get("c");
 	for (int i = 0; i <= WW_CHANNEL_WAIT_MAX; i++)
 		channels[i] = consumer;
 	MUST_REFUSE(WW_ERR_INVALID, "64",
@@ -543,7 +479,6 @@ CASE(channel_wait_any_refuses, CHANNELS)
 	MUST_OK(ww_channel_publish(producer, &frame, NULL));
 	MUST_OK(ww_channel_wait_any(channels, 2, FOREVER, NULL, &index));
 	MUST_EQUAL(1, index);
-	case_end(producer, consumer);
 }
 
 /* As receive_by_fd(), by waits for two channels. */
@@ -564,14 +499,13 @@ static void *receive_by_wait(void *context)
 	return NULL;
 }
 
-CASE(channel_wait_any_misses_nothing, CHANNELS)
+SCENE_CASE(channel_wait_any_misses_nothing, CHANNELS)
 {
 	ww_channel *consumers[2];
 	ww_channel *producers[2];
 	int sent[2] = {0, 0};
 	pthread_t thread;
 
-	scene_begin();
 	for (int i = 0; i < 2; i++) {
 		producers[i] = channel_make(i ? "b" : "a", CHANNEL(.slots = 2));
 		consumers[i] = channel_get(i ? "b" : "a");
@@ -594,5 +528,4 @@ CASE(channel_wait_any_misses_nothing, CHANNELS)
 		ww_channel_unref(consumers[i]);
 		ww_channel_unref(producers[i]);
 	}
-	case_end(NULL, NULL);
 }

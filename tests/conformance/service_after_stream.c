@@ -210,7 +210,6 @@ CASE(service_ends_while_a_stream_waits, GPU_STREAMS)
 	stage_stop(&gated.stage);
 	gated_open(&gated);
 	gated_release(&gated);
-	scene_has_objects(0);
 	scene_end();
 }
 

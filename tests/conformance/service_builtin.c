@@ -63,7 +63,6 @@ CASE(builtin_create_and_offer_refuse, SERVICES | NO_DEVICE)
 		ww_service_create(scene.device, scene.broker, "s",
 			SERVICE(.builtin = ALL_BUILTIN, .functions_max = 5), NULL, &service));
 	MUST(!service);
-	scene_has_objects(0);
 	scene_end();
 	stage_begin_with(&stage, 0);
 	MUST_REFUSE(WW_ERR_INVALID, "built-in",

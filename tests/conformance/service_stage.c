@@ -105,7 +105,6 @@ void stage_stop(struct stage *stage)
 void stage_end(struct stage *stage)
 {
 	stage_stop(stage);
-	scene_has_objects(0);
 	scene_end();
 }
 

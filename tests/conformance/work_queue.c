@@ -108,13 +108,12 @@ SCENE_CASE(work_queue_create_refuses, 0)
 	}
 }
 
-CASE(work_queue_get_refuses, QUEUES)
+SCENE_CASE(work_queue_get_refuses, QUEUES)
 {
-	ww_work_queue *queue;
+	OWN(work_queue) ww_work_queue *queue;
 	ww_work_queue *other;
 	ww_memory *memory;
 
-	scene_begin();
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(CONSUMER), 0, NULL,
 			&other));
@@ -129,20 +128,15 @@ CASE(work_queue_get_refuses, QUEUES)
 			&other));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "'q' is of kind work-queue, not memory",
 		ww_memory_get(scene.device, scene.broker, "q", NULL, 0, NULL, &memory, NULL));
-	queue_end(queue, NULL);
 }
 
-CASE(work_queue_roles_are_kept, QUEUES)
+SCENE_CASE(work_queue_roles_are_kept, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	ww_work_queue *keeper;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 2));
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 2));
-	producer = queue_get(PRODUCER);
-	consumer = queue_get(CONSUMER);
 	MUST_REFUSE(WW_ERR_ACCESS, "acquire",
 		ww_work_queue_acquire(consumer, NULL, 0, NULL, &frame));
 	MUST_REFUSE(WW_ERR_ACCESS, "publish", ww_work_queue_publish(keeper, &frame, NULL));
@@ -154,19 +148,16 @@ CASE(work_queue_roles_are_kept, QUEUES)
 	MUST_REFUSE(WW_ERR_ACCESS, "shut the work queue down", ww_work_queue_close(consumer));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_reject(consumer, &frame));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_discard(producer, &frame, NULL));
-	ww_work_queue_unref(keeper);
-	queue_end(producer, consumer);
 }
 
 /* By a token for consumers nobody becomes a producer. */
-CASE(work_queue_token_opens, QUEUES)
+SCENE_CASE(work_queue_token_opens, QUEUES)
 {
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *other;
+	OWN(work_queue) ww_work_queue *producer;
+	OWN(work_queue) ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *other;
 	struct ww_token token;
 
-	scene_begin();
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, NULL, QUEUE(.role = PRODUCER),
 		NULL, &producer));
 	MUST_OK(ww_work_queue_export(producer, WW_ACCESS_READ, UNKEPT, NULL, &token));
@@ -182,23 +173,17 @@ CASE(work_queue_token_opens, QUEUES)
 	work_must_come(consumer, 1, 9);
 	work_send(other, 8);
 	work_must_come(consumer, 1, 8);
-	ww_work_queue_unref(other);
-	queue_end(producer, consumer);
 }
 
 /* --- frames --- */
 
-CASE(work_queue_passes_each_frame_once, QUEUES)
+SCENE_CASE(work_queue_passes_each_frame_once, QUEUES)
 {
 	struct ww_work_queue_info info;
-	ww_work_queue *producer;
-	ww_work_queue *one;
-	ww_work_queue *other;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 3));
+	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
+	OWN(work_queue) ww_work_queue *other = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 3));
-	one = queue_get(CONSUMER);
-	other = queue_get(CONSUMER);
 	nothing_must_come(one);
 	for (uint64_t round = 0; round < 5; round++) {
 		for (uint64_t i = 1; i <= 3; i++)
@@ -213,20 +198,15 @@ CASE(work_queue_passes_each_frame_once, QUEUES)
 	MUST_EQUAL(1, info.producers);
 	MUST_EQUAL(2, info.consumers);
 	MUST_EQUAL(15, queue_info(producer).published);
-	ww_work_queue_unref(one);
-	queue_end(producer, other);
 }
 
-CASE(work_queue_says_what_is_in_a_frame, QUEUES)
+SCENE_CASE(work_queue_says_what_is_in_a_frame, QUEUES)
 {
-	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .metadata_bytes = 8));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	struct ww_work_frame frame = work_acquire(producer);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .metadata_bytes = 8));
-	consumer = queue_get(CONSUMER);
-	frame = work_acquire(producer);
 	MUST_EQUAL(SLOT_BYTES, frame.capacity);
 	MUST_EQUAL(8, frame.metadata_bytes);
 	memcpy(frame.metadata, "abcdefg", 8);
@@ -251,20 +231,16 @@ CASE(work_queue_says_what_is_in_a_frame, QUEUES)
 	MUST(!memcmp(frame.metadata, "abcdefg", 8));
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_acknowledge(consumer, &frame, NULL));
-	queue_end(producer, consumer);
 }
 
 /* A slot is free when its frame is done, and not when it was received. */
-CASE(work_queue_producer_waits_for_done, QUEUES)
+SCENE_CASE(work_queue_producer_waits_for_done, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct ww_work_frame got;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
-	consumer = queue_get(CONSUMER);
 	work_send(producer, 1);
 	MUST_REFUSE(WW_TIMED_OUT, "1 have frames that wait",
 		ww_work_queue_acquire(producer, NULL, SOON_NS, NULL, &frame));
@@ -278,19 +254,16 @@ CASE(work_queue_producer_waits_for_done, QUEUES)
 	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
 	work_send(producer, 2);
 	work_must_come(consumer, 2, 2);
-	queue_end(producer, consumer);
 }
 
-CASE(work_queue_held_max_is_kept, QUEUES)
+SCENE_CASE(work_queue_held_max_is_kept, QUEUES)
 {
 	struct ww_work_frame got[2];
 	struct ww_work_frame more = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .held_max = 2));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .held_max = 2));
-	consumer = queue_get(CONSUMER);
 	for (uint64_t i = 1; i <= 3; i++)
 		work_send(producer, i);
 	got[0] = work_must_be(consumer, 1, 1, 1);
@@ -301,21 +274,16 @@ CASE(work_queue_held_max_is_kept, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(consumer, &got[1], NULL));
 	work_must_come(consumer, 3, 3);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &got[0], NULL));
-	queue_end(producer, consumer);
 }
 
 /* Each producer's frames are in order, and none has to wait for another producer's to be done. */
-CASE(work_queue_takes_from_producers_in_turn, QUEUES)
+SCENE_CASE(work_queue_takes_from_producers_in_turn, QUEUES)
 {
-	ww_work_queue *one;
-	ww_work_queue *other;
-	ww_work_queue *consumer;
 	uint64_t next[3] = {0, 1, 1};
+	OWN(work_queue) ww_work_queue *one = queue_make(QUEUE(.role = PRODUCER));
+	OWN(work_queue) ww_work_queue *other = queue_get(PRODUCER);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	one = queue_make(QUEUE(.role = PRODUCER));
-	other = queue_get(PRODUCER);
-	consumer = queue_get(CONSUMER);
 	for (uint64_t i = 1; i <= 4; i++) {
 		work_send(one, i);
 		work_send(other, i);
@@ -328,21 +296,16 @@ CASE(work_queue_takes_from_producers_in_turn, QUEUES)
 		next[frame.producer]++;
 		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	}
-	ww_work_queue_unref(other);
-	queue_end(one, consumer);
 }
 
 /* --- frames that are given out again --- */
 
-CASE(work_queue_rejected_frame_comes_again_first, QUEUES)
+SCENE_CASE(work_queue_rejected_frame_comes_again_first, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER));
-	consumer = queue_get(CONSUMER);
 	for (uint64_t i = 1; i <= 3; i++)
 		work_send(producer, i);
 	frame = work_must_be(consumer, 1, 1, 1);
@@ -352,20 +315,16 @@ CASE(work_queue_rejected_frame_comes_again_first, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	work_must_come(consumer, 2, 2);
 	work_must_come(consumer, 3, 3);
-	queue_end(producer, consumer);
 }
 
-CASE(work_queue_frames_of_who_leaves_come_again, QUEUES)
+SCENE_CASE(work_queue_frames_of_who_leaves_come_again, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *one;
-	ww_work_queue *other;
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .consumers_max = 2));
+	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
+	OWN(work_queue) ww_work_queue *other = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .consumers_max = 2));
-	one = queue_get(CONSUMER);
-	other = queue_get(CONSUMER);
 	work_send(producer, 7);
 	work_must_be(one, 1, 7, 1);
 	nothing_must_come(other);
@@ -373,21 +332,16 @@ CASE(work_queue_frames_of_who_leaves_come_again, QUEUES)
 	frame = work_must_be(other, 1, 7, 2);
 	MUST_OK(ww_work_queue_acknowledge(other, &frame, NULL));
 	one = queue_get(CONSUMER); /* its entry is free */
-	ww_work_queue_unref(one);
-	queue_end(producer, other);
 }
 
-CASE(work_queue_failed_frame_is_read, QUEUES)
+SCENE_CASE(work_queue_failed_frame_is_read, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *failed;
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .attempts_max = 2));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	OWN(work_queue) ww_work_queue *failed = queue_get(FAILED);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .attempts_max = 2));
-	consumer = queue_get(CONSUMER);
-	failed = queue_get(FAILED);
 	work_send(producer, 5);
 	work_send(producer, 6);
 	for (uint32_t attempt = 1; attempt <= 2; attempt++) {
@@ -405,21 +359,16 @@ CASE(work_queue_failed_frame_is_read, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(failed, &frame, NULL));
 	nothing_must_come(failed);
 	MUST_EQUAL(0, queue_info(producer).failed);
-	ww_work_queue_unref(failed);
-	queue_end(producer, consumer);
 }
 
 /* A frame that nobody can work on does not stay for ever. */
-CASE(work_queue_failed_frame_ends, QUEUES)
+SCENE_CASE(work_queue_failed_frame_ends, QUEUES)
 {
-	ww_work_queue *producer;
-	ww_work_queue *failed;
-	ww_work_queue *consumer;
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .attempts_max = 1));
+	OWN(work_queue) ww_work_queue *failed = queue_get(FAILED);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .attempts_max = 1));
-	failed = queue_get(FAILED);
-	consumer = queue_get(CONSUMER);
 	work_send(producer, 5);
 	for (uint32_t attempt = 1; attempt <= 127; attempt++) {
 		ww_work_queue *by = attempt == 1 ? consumer : failed;
@@ -428,22 +377,17 @@ CASE(work_queue_failed_frame_ends, QUEUES)
 		MUST_OK(ww_work_queue_reject(by, &frame));
 	}
 	nothing_must_come(failed);
-	ww_work_queue_unref(consumer);
-	queue_end(producer, failed);
 }
 
-CASE(work_queue_failed_frames_make_room, QUEUES)
+SCENE_CASE(work_queue_failed_frames_make_room, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *failed;
-
-	scene_begin();
-	producer = queue_make(
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(
 		QUEUE(.role = PRODUCER, .slots = 3, .attempts_max = 1, .failed_max = 2));
-	consumer = queue_get(CONSUMER);
-	failed = queue_get(FAILED);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	OWN(work_queue) ww_work_queue *failed = queue_get(FAILED);
+
 	for (uint64_t i = 1; i <= 5; i++) {
 		work_send(producer, i);
 		frame = work_must_be(consumer, i, i, 1);
@@ -456,22 +400,17 @@ CASE(work_queue_failed_frames_make_room, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(failed, &frame, NULL));
 	frame = work_must_be(failed, 4, 4, 2);
 	MUST_OK(ww_work_queue_acknowledge(failed, &frame, NULL));
-	ww_work_queue_unref(failed);
-	queue_end(producer, consumer);
 }
 
 /* --- producers that leave, and the end --- */
 
 /* Also when no consumer was there at that time. */
-CASE(work_queue_frames_outlive_their_producer, QUEUES)
+SCENE_CASE(work_queue_frames_outlive_their_producer, QUEUES)
 {
-	ww_work_queue *keeper;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.producers_max = 1));
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.producers_max = 1));
-	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	work_send(producer, 2);
 	ww_work_queue_unref(producer);
@@ -484,23 +423,18 @@ CASE(work_queue_frames_outlive_their_producer, QUEUES)
 	producer = queue_get(PRODUCER); /* its entry is free */
 	work_send(producer, 3);
 	work_must_come(consumer, 1, 3);
-	ww_work_queue_unref(producer);
-	queue_end(keeper, consumer);
 }
 
 /* Both consumers go on reading the frame that each has, and neither waits for the other one. */
-CASE(work_queue_finished_frames_end, QUEUES)
+SCENE_CASE(work_queue_finished_frames_end, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct ww_work_frame got[2];
-	ww_work_queue *keeper;
-	ww_work_queue *producer;
 	ww_work_queue *consumers[2];
 	uint64_t value;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4, .held_max = 2));
+	ww_work_queue *producer = queue_get(PRODUCER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 4, .held_max = 2));
-	producer = queue_get(PRODUCER);
 	for (int i = 0; i < 2; i++) {
 		consumers[i] = queue_get(CONSUMER);
 		work_send(producer, 1 + i);
@@ -526,24 +460,19 @@ CASE(work_queue_finished_frames_end, QUEUES)
 	MUST_STATUS(WW_END, ww_work_queue_receive(consumers[1], NULL, FOREVER, NULL, &frame));
 	MUST_EQUAL(2, queue_info(keeper).acknowledged_total);
 	ww_work_queue_unref(consumers[0]);
-	queue_end(keeper, consumers[1]);
+	ww_work_queue_unref(consumers[1]);
 }
 
-CASE(work_queue_closed_ends, QUEUES)
+SCENE_CASE(work_queue_closed_ends, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct ww_work_frame got;
 	struct ww_work_frame held;
-	ww_work_queue *keeper;
-	ww_work_queue *producer;
-	ww_work_queue *one;
-	ww_work_queue *other;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4));
+	ww_work_queue *producer = queue_get(PRODUCER);
+	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
+	OWN(work_queue) ww_work_queue *other = queue_get(CONSUMER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 4));
-	producer = queue_get(PRODUCER);
-	one = queue_get(CONSUMER);
-	other = queue_get(CONSUMER);
 	work_send(producer, 1);
 	held = work_acquire(producer);
 	MUST_OK(ww_work_queue_close(keeper));
@@ -562,24 +491,18 @@ CASE(work_queue_closed_ends, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(one, &got, NULL));
 	MUST_STATUS(WW_END, ww_work_queue_receive(other, NULL, FOREVER, NULL, &frame));
 	MUST_STATUS(WW_END, ww_work_queue_receive(one, NULL, FOREVER, NULL, &frame));
-	ww_work_queue_unref(keeper);
-	queue_end(one, other);
 }
 
-CASE(work_queue_consumers_max_is_kept, QUEUES)
+SCENE_CASE(work_queue_consumers_max_is_kept, QUEUES)
 {
-	ww_work_queue *keeper;
-	ww_work_queue *consumer;
 	ww_work_queue *more;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.consumers_max = 1));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.consumers_max = 1));
-	consumer = queue_get(CONSUMER);
 	MUST_REFUSE(WW_ERR_LIMIT, "consumers_max",
 		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(FAILED), 0, NULL, &more));
 	ww_work_queue_unref(consumer);
 	consumer = queue_get(FAILED);
-	queue_end(keeper, consumer);
 }
 
 /* --- waiting --- */
@@ -590,16 +513,13 @@ static void *send_one(void *producer)
 	return NULL;
 }
 
-CASE(work_queue_waits_end, QUEUES)
+SCENE_CASE(work_queue_waits_end, QUEUES)
 {
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
 	struct ww_work_frame frame;
 	pthread_t thread;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
-	consumer = queue_get(CONSUMER);
 	MUST_EQUAL(0, pthread_create(&thread, NULL, send_one, producer));
 	frame = work_must_be(consumer, 1, 3, 1);
 	MUST_EQUAL(0, pthread_join(thread, NULL));
@@ -607,17 +527,15 @@ CASE(work_queue_waits_end, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST_EQUAL(0, pthread_join(thread, NULL));
 	work_must_come(consumer, 2, 3);
-	queue_end(producer, consumer);
 }
 
-CASE(work_queue_cancel_ends_waits, QUEUES)
+SCENE_CASE(work_queue_cancel_ends_waits, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_cancel *cancel;
+	OWN(work_queue) ww_work_queue *producer;
+	OWN(work_queue) ww_work_queue *consumer;
+	OWN(cancel) ww_cancel *cancel;
 
-	scene_begin();
 	MUST_OK(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
 	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
@@ -625,30 +543,22 @@ CASE(work_queue_cancel_ends_waits, QUEUES)
 	MUST_STATUS(WW_CANCELLED, ww_work_queue_receive(consumer, NULL, FOREVER, cancel, &frame));
 	work_send(producer, 1);
 	MUST_STATUS(WW_CANCELLED, ww_work_queue_acquire(producer, NULL, FOREVER, cancel, &frame));
-	ww_cancel_unref(cancel);
-	queue_end(producer, consumer);
 }
 
 /* --- streams --- */
 
-CASE(work_queue_stream_orders, QUEUE_STREAMS)
+SCENE_CASE(work_queue_stream_orders, QUEUE_STREAMS)
 {
 	static struct gate gate;
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct ww_work_frame got = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_stream *writes;
-	ww_stream *reads;
 	uint32_t copy = 0;
-	ww_memory *to;
+	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	OWN(stream) ww_stream *writes = stream_make(scene.device);
+	OWN(stream) ww_stream *reads = stream_make(scene.device);
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
-	writes = stream_make(scene.device);
-	reads = stream_make(scene.device);
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
-	consumer = queue_get(CONSUMER);
 	MUST_OK(ww_work_queue_acquire(producer, writes, FOREVER, NULL, &frame));
 	gate_close(&gate, writes);
 	MUST_OK(ww_stream_fill(writes, frame.pointer, 0xabcd1234, 4, 16));
@@ -667,23 +577,16 @@ CASE(work_queue_stream_orders, QUEUE_STREAMS)
 	MUST_OK(ww_stream_synchronize(reads, FOREVER, NULL));
 	memory_get(to, 0, &copy, sizeof(copy));
 	MUST_EQUAL(0xabcd1234, copy);
-	ww_stream_unref(reads);
-	ww_stream_unref(writes);
-	ww_memory_unref(to);
-	queue_end(producer, consumer);
 }
 
 /* A slot whose discard is not complete is free for a stream, and for the CPU later. */
-CASE(work_queue_stream_discards, QUEUE_STREAMS)
+SCENE_CASE(work_queue_stream_discards, QUEUE_STREAMS)
 {
 	static struct gate gate;
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_stream *stream;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
 
-	scene_begin();
-	stream = stream_make(scene.device);
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
 	MUST_OK(ww_work_queue_acquire(producer, stream, FOREVER, NULL, &frame));
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_discard(producer, &frame, stream));
@@ -692,8 +595,6 @@ CASE(work_queue_stream_discards, QUEUE_STREAMS)
 	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
 	gate_open(&gate);
 	MUST_OK(ww_work_queue_acquire(producer, NULL, FOREVER, NULL, &frame));
-	ww_stream_unref(stream);
-	queue_end(producer, NULL);
 }
 
 /* --- many at once --- */
@@ -732,16 +633,14 @@ static void *take_all(void *context)
 	return NULL;
 }
 
-CASE(work_queue_many_pass_all, QUEUES)
+SCENE_CASE(work_queue_many_pass_all, QUEUES)
 {
 	pthread_t producers[MEMBERS];
 	pthread_t consumers[MEMBERS];
 	struct taking takings[MEMBERS];
-	ww_work_queue *keeper;
 	uint64_t sum = 0;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4));
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 4));
 	for (int i = 0; i < MEMBERS; i++) {
 		takings[i] = (struct taking){queue_get(CONSUMER), 0};
 		MUST_EQUAL(0, pthread_create(&consumers[i], NULL, take_all, &takings[i]));
@@ -759,5 +658,4 @@ CASE(work_queue_many_pass_all, QUEUES)
 	MUST_EQUAL((uint64_t)MEMBERS * FRAMES * (FRAMES + 1) / 2, sum);
 	MUST_EQUAL((uint64_t)MEMBERS * FRAMES, queue_info(keeper).published_total);
 	MUST_EQUAL((uint64_t)MEMBERS * FRAMES, queue_info(keeper).acknowledged_total);
-	queue_end(keeper, NULL);
 }

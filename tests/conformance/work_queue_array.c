@@ -41,28 +41,19 @@ static struct ww_work_queue_info queue_info(ww_work_queue *queue)
 	return info;
 }
 
-static void queue_end(ww_work_queue *one, ww_work_queue *other)
-{
-	ww_work_queue_unref(one);
-	ww_work_queue_unref(other);
-	scene_has_objects(0);
-	scene_end();
-}
-
 /* An error names the arrays of both sides. */
-CASE(work_queue_agrees_on_frames, QUEUES)
+SCENE_CASE(work_queue_agrees_on_frames, QUEUES)
 {
 	const struct ww_array ours = floats(16);
 	const struct ww_array others = floats(17);
 	const struct ww_array large = floats(SLOT_BYTES);
 	struct ww_work_queue_info info;
 	struct ww_array reversed = ours;
-	ww_work_queue *queue;
-	ww_work_queue *member;
+	OWN(work_queue) ww_work_queue *queue;
+	OWN(work_queue) ww_work_queue *member;
 
 	reversed.strides[0] = -reversed.strides[0];
 	reversed.offset = 60;
-	scene_begin();
 	MUST_STATUS(WW_ERR_MISMATCH, queue_create(&large, &queue));
 	MUST_REFUSE(WW_ERR_INVALID, "C order", queue_create(&reversed, &queue));
 	MUST_OK(queue_create(&ours, &queue));
@@ -72,20 +63,17 @@ CASE(work_queue_agrees_on_frames, QUEUES)
 	info = queue_info(member);
 	MUST_EQUAL(1, info.has_array);
 	MUST_MATCH(&ours, &info.array, sizeof(ours));
-	queue_end(queue, member);
 }
 
-CASE(work_queue_of_bytes_has_no_array, QUEUES)
+SCENE_CASE(work_queue_of_bytes_has_no_array, QUEUES)
 {
 	const struct ww_array wanted = floats(4);
-	ww_work_queue *queue;
-	ww_work_queue *member;
+	OWN(work_queue) ww_work_queue *queue;
+	OWN(work_queue) ww_work_queue *member;
 
-	scene_begin();
 	MUST_OK(queue_create(NULL, &queue));
 	MUST_REFUSE(WW_ERR_MISMATCH, "are bytes, and float32 [4]",
 		queue_get(WW_WORK_QUEUE_PRODUCER, &wanted, &member));
 	MUST_OK(queue_get(WW_WORK_QUEUE_FAILED, NULL, &member));
 	MUST_EQUAL(0, queue_info(member).has_array);
-	queue_end(queue, member);
 }

@@ -41,18 +41,14 @@ static void totals_must_be(ww_work_queue *queue, uint64_t published, uint64_t ac
 	MUST_EQUAL(0, info.uncounted);
 }
 
-CASE(work_queue_totals_outlive_members, QUEUES)
+SCENE_CASE(work_queue_totals_outlive_members, QUEUES)
 {
 	struct ww_work_queue_info info;
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.attempts_max = 2));
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
+	ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.attempts_max = 2));
-	producer = queue_get(PRODUCER);
-	consumer = queue_get(CONSUMER);
 	for (uint64_t i = 1; i <= 4; i++)
 		work_send(producer, i);
 	frame = work_must_be(consumer, 1, 1);
@@ -82,8 +78,6 @@ CASE(work_queue_totals_outlive_members, QUEUES)
 	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	totals_must_be(keeper, 5, 3, 2, 1);
-	ww_work_queue_unref(producer);
-	queue_end(keeper, NULL);
 }
 
 /* While no consumer has a frame. */
@@ -98,18 +92,14 @@ static void sums_must_be_equal(ww_work_queue *queue)
 }
 
 /* A frame that its producer describes wrongly is dropped, and counted once. */
-CASE(work_queue_wrong_frame_is_counted, QUEUES)
+SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	const struct ww_ring *ring;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.attempts_max = 1));
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.attempts_max = 1));
-	producer = queue_get(PRODUCER);
-	consumer = queue_get(CONSUMER);
 	for (uint64_t i = 1; i <= 4; i++)
 		work_send(producer, i);
 	sums_must_be_equal(keeper);
@@ -130,22 +120,16 @@ CASE(work_queue_wrong_frame_is_counted, QUEUES)
 	MUST_EQUAL(1, queue_info(keeper).available);
 	sums_must_be_equal(keeper);
 	sums_must_be_equal(consumer);
-	ww_work_queue_unref(consumer);
-	ww_work_queue_unref(producer);
-	queue_end(keeper, NULL);
 }
 
 /* A hostile member writes that a frame was given out so often that nobody can claim it. */
-CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
+SCENE_CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
 {
 	struct ww_queue_claims *claims;
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
-	consumer = queue_get(CONSUMER);
 	work_send(producer, 1);
 	claims = &ww_queue_own_ring(producer)->claims;
 	for (uint32_t slot = 0; slot < 2; slot++) {
@@ -157,17 +141,14 @@ CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_work_queue_receive(consumer, NULL, 1000000, NULL, &frame));
 	MUST_EQUAL(1, queue_info(producer).dropped_total);
-	queue_end(producer, consumer);
 }
 
 /* A program that was built with the struct as it was before gets that part, and no more. */
-CASE(work_queue_info_as_before, QUEUES)
+SCENE_CASE(work_queue_info_as_before, QUEUES)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-	ww_work_queue *producer;
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER));
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER));
 	work_send(producer, 1);
 	info.struct_size = offsetof(struct ww_work_queue_info, published_total);
 	info.published_total = 77;
@@ -176,5 +157,4 @@ CASE(work_queue_info_as_before, QUEUES)
 	MUST_EQUAL(77, info.published_total);
 	info.struct_size--;
 	MUST_STATUS(WW_ERR_INVALID, ww_work_queue_info_get(producer, &info));
-	queue_end(producer, NULL);
 }

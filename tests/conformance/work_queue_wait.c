@@ -69,17 +69,13 @@ static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_work_frame 
 	MUST_OK(status);
 }
 
-CASE(work_queue_eventfd_of_consumer, QUEUES)
+SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	int fd;
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
+	ww_work_queue *consumer = queue_get(CONSUMER);
+	OWN(fd) int fd = queue_fd(consumer);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
-	consumer = queue_get(CONSUMER);
-	fd = queue_fd(consumer);
 	MUST(!is_readable(fd));
 	work_send(producer, 1);
 	MUST(becomes_readable(fd));
@@ -103,23 +99,18 @@ CASE(work_queue_eventfd_of_consumer, QUEUES)
 	MUST(is_readable(fd));
 	consumer = ww_work_queue_unref(consumer);
 	MUST(is_readable(fd));
-	close(fd);
-	queue_end(NULL, NULL);
 }
 
-CASE(work_queue_eventfd_of_producer, QUEUES)
+SCENE_CASE(work_queue_eventfd_of_producer, QUEUES)
 {
 	struct ww_work_frame frames[2];
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	int fd;
-
-	scene_begin();
-	producer = queue_make(
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(
 		QUEUE(.role = PRODUCER, .slots = 2, .attempts_max = 1, .failed_max = 1));
-	consumer = queue_get(CONSUMER);
-	fd = queue_fd(producer);
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	OWN(fd) int fd = queue_fd(producer);
+
 	MUST(is_readable(fd));
 	MUST_OK(work_acquire(producer, &frames[0]));
 	MUST(is_readable(fd));
@@ -145,81 +136,64 @@ CASE(work_queue_eventfd_of_producer, QUEUES)
 	MUST_OK(ww_work_queue_close(producer));
 	MUST(is_readable(fd));
 	MUST_STATUS(WW_END, work_acquire(producer, &frame));
-	close(fd);
-	queue_end(producer, consumer);
 }
 
 /* By another member, which rings nobody's bell. */
-CASE(work_queue_eventfd_shows_close, QUEUES)
+SCENE_CASE(work_queue_eventfd_shows_close, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *keeper;
-	int fd;
+	OWN(fd) int fd;
+	OWN(work_queue)
+	ww_work_queue *keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
-	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	fd = queue_fd(producer);
 	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(keeper));
 	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_END, work_acquire(producer, &frame));
-	close(fd);
-	queue_end(producer, keeper);
 }
 
 /* A frame of a producer that came later than the descriptor. */
-CASE(work_queue_eventfd_shows_newcomers, QUEUES)
+SCENE_CASE(work_queue_eventfd_shows_newcomers, QUEUES)
 {
 	struct ww_work_frame frame;
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
-	int fd;
+	OWN(work_queue) ww_work_queue *producer;
+	OWN(work_queue) ww_work_queue *consumer = queue_make(QUEUE(.role = CONSUMER));
+	OWN(fd) int fd = queue_fd(consumer);
 
-	scene_begin();
-	consumer = queue_make(QUEUE(.role = CONSUMER));
-	fd = queue_fd(consumer);
 	MUST(!is_readable(fd));
 	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	poll_and_receive(consumer, fd, &frame);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST(!is_readable(fd));
-	close(fd);
-	queue_end(producer, consumer);
 }
 
-CASE(work_queue_eventfd_is_for_members, QUEUES)
+SCENE_CASE(work_queue_eventfd_is_for_members, QUEUES)
 {
-	ww_work_queue *keeper;
 	int fd = 0;
+	OWN(work_queue)
+	ww_work_queue *keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
 
-	scene_begin();
-	keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
 	MUST_REFUSE(WW_ERR_ACCESS, "as a producer or consumer", ww_work_queue_eventfd(keeper, &fd));
 	MUST_EQUAL(-1, fd);
-	queue_end(keeper, NULL);
 }
 
 /* What a stream does: readable when it is complete. */
-CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
+SCENE_CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 {
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	ww_work_queue *producer;
-	ww_work_queue *consumer;
 	static struct gate gate;
-	ww_stream *stream;
-	int reads;
-	int writes;
+	OWN(stream) ww_stream *stream = stream_make(scene.device);
+	OWN(work_queue)
+	ww_work_queue *producer = queue_make(
+		QUEUE(.role = PRODUCER, .slots = 1, .failed_max = UINT32_MAX));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	OWN(fd) int reads = queue_fd(consumer);
+	OWN(fd) int writes = queue_fd(producer);
 
-	scene_begin();
-	stream = stream_make(scene.device);
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1, .failed_max = UINT32_MAX));
-	consumer = queue_get(CONSUMER);
-	reads = queue_fd(consumer);
-	writes = queue_fd(producer);
 	MUST_OK(ww_work_queue_acquire(producer, stream, 0, NULL, &frame));
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_publish(producer, &frame, stream));
@@ -234,10 +208,6 @@ CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 	gate_open(&gate);
 	poll_and_acquire(producer, writes, &frame);
 	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
-	close(reads);
-	close(writes);
-	ww_stream_unref(stream);
-	queue_end(producer, consumer);
 }
 
 #define FRAMES 2000
@@ -272,19 +242,16 @@ static void *consume(void *context)
 }
 
 /* Two that only poll get all frames of a producer that only polls. */
-CASE(work_queue_eventfd_misses_nothing, QUEUES)
+SCENE_CASE(work_queue_eventfd_misses_nothing, QUEUES)
 {
 	_Atomic uint32_t received = 0;
 	struct consuming consuming[2];
 	struct ww_work_frame frame;
 	pthread_t threads[2];
-	ww_work_queue *producer;
 	void *result;
-	int fd;
+	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
+	OWN(fd) int fd = queue_fd(producer);
 
-	scene_begin();
-	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
-	fd = queue_fd(producer);
 	for (int i = 0; i < 2; i++) {
 		consuming[i] = (struct consuming){queue_get(CONSUMER), &received};
 		MUST_EQUAL(0, pthread_create(&threads[i], NULL, consume, &consuming[i]));
@@ -301,6 +268,4 @@ CASE(work_queue_eventfd_misses_nothing, QUEUES)
 		ww_work_queue_unref(consuming[i].queue);
 	}
 	MUST_EQUAL(FRAMES, received);
-	close(fd);
-	queue_end(NULL, NULL);
 }

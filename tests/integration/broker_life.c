@@ -291,11 +291,11 @@ static ww_status map_object(ww_object *object, uint32_t access, ww_memory **out_
  */
 SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 {
-	struct child other;
 	ww_object *object;
 	ww_memory *memory;
 	ww_memory *again;
 	struct ww_token token = export_and_die("export uses=2 escrow_ms=300000");
+	ENDED_BY(agent_end) struct child other;
 
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	MUST_OK(map_object(object, 0, &memory));
@@ -312,8 +312,6 @@ SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 	agent_must(&other, WW_OK, "import");
 	agent_must(&other, WW_OK, "verify 5");
 	scene_has_holds(1);
-	agent_end(&other);
-	scene_has_objects(0);
 }
 
 /* Only the object holds the memory; the second time its tokens were revoked, too. */
@@ -352,7 +350,7 @@ SCENE_CASE(life_object_is_mapped_when_others_let_go, WW_CAP_EXPORT)
 SCENE_CASE(life_object_through_restart, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
-	ww_object *object;
+	OWN(object) ww_object *object;
 	ww_memory *memory;
 	struct ww_token token = export_and_die("export uses=1 escrow_ms=300000");
 
@@ -366,8 +364,6 @@ SCENE_CASE(life_object_through_restart, WW_CAP_EXPORT)
 	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
 	scene_has_holds(1);
-	ww_object_unref(object);
-	scene_has_objects(0);
 }
 
 SCENE_CASE(life_removed_is_still_mapped, WW_CAP_EXPORT)

@@ -59,7 +59,6 @@ static void *put_and_get(void *context)
 SCENE_CASE(threads_put_and_get, WW_CAP_HOST_MEMORY)
 {
 	run_threads(put_and_get, THREADS);
-	scene_has_objects(0);
 }
 
 static void *wait_for_late(void *context)
@@ -182,7 +181,7 @@ SCENE_CASE(one_object_got_twice, WW_CAP_EXPORT)
 SCENE_CASE(one_object_put_and_got, WW_CAP_EXPORT)
 {
 	ww_memory *writer;
-	ww_memory *reader;
+	OWN(memory) ww_memory *reader;
 	ww_memory *memory = scene_make(BYTES, 1);
 
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
@@ -195,8 +194,6 @@ SCENE_CASE(one_object_put_and_got, WW_CAP_EXPORT)
 	ww_memory_unref(writer);
 	pattern_verify(reader, 1);
 	scene_has_objects(1);
-	ww_memory_unref(reader);
-	scene_has_objects(0);
 }
 
 /* Memory keeps the connection open that it came by. */

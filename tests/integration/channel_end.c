@@ -17,12 +17,6 @@ static void start_pair(struct child *producer, struct child *consumer, const cha
 	agent_must(consumer, WW_OK, "join c");
 }
 
-static void end_case(void)
-{
-	scene_has_objects(0);
-	scene_end();
-}
-
 CASE(channel_killed_producer_is_named, NEEDS_VALUES)
 {
 	struct child producer;
@@ -40,7 +34,7 @@ CASE(channel_killed_producer_is_named, NEEDS_VALUES)
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, pid);
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 /* It sleeps when the producer ends. */
@@ -54,7 +48,7 @@ CASE(channel_killed_producer_ends_wait, NEEDS_VALUES)
 	child_kill(&producer);
 	agent_answers(&consumer, WW_ERR_PEER_LOST);
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 /* What it held is free when the kernel has reported its end, and the producer goes on. */
@@ -70,7 +64,7 @@ CASE(channel_killed_consumer_releases, NEEDS_VALUES)
 	child_kill(&consumer);
 	agent_answers(&producer, WW_OK);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /*
@@ -101,7 +95,7 @@ CASE(channel_killed_unknown_consumers_free_places, NEEDS_VALUES)
 	agent_end(&late);
 	agent_end(&consumers[0]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* A frame whose work never ran is lost, and the consumer's stream goes on. */
@@ -119,7 +113,7 @@ CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
 	agent_must(&consumer, WW_ERR_PEER_LOST, "no_more wait_ms=forever");
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 /* The same, of a frame that was released before. */
@@ -139,7 +133,7 @@ CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 1");
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 /* Members go on while the broker is killed and comes again; a process can join then. */
@@ -164,7 +158,7 @@ CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_end(&late);
 	agent_end(&consumer);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* --- consumers that are killed at random, while frames go on --- */
@@ -235,7 +229,7 @@ static void play(uint32_t policy)
 	for (int i = 0; i < PLAYERS; i++)
 		child_kill(&players[i]);
 	ww_channel_unref(channel);
-	end_case();
+	scene_end();
 }
 
 CASE_CALL(channel_consumers_killed_block, NEEDS_VALUES, play(WW_CHANNEL_BLOCK))

@@ -4,19 +4,12 @@
  */
 #include "integration/channel.h"
 
-static void end_case(void)
-{
-	scene_has_objects(0);
-	scene_end();
-}
-
 /* An evicted process keeps the slot that it holds, until the kernel has reported its end. */
-CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
+SCENE_CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
 {
-	struct child producer;
 	struct child consumer;
+	ENDED_BY(agent_end) struct child producer;
 
-	scene_begin();
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
 	agent_must(&producer, WW_OK, "create c slots=1");
@@ -29,17 +22,14 @@ CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
 	agent_tell(&producer, "acquire wait_ms=forever until_free");
 	child_kill(&consumer);
 	agent_answers(&producer, WW_OK);
-	agent_end(&producer);
-	end_case();
 }
 
 /* It lives on, and lets go. */
-CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
+SCENE_CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child consumer;
 
-	scene_begin();
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
 	agent_must(&producer, WW_OK, "create c slots=1");
@@ -52,19 +42,15 @@ CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "release");
 	agent_answers(&producer, WW_OK);
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
-	agent_end(&consumer);
-	agent_end(&producer);
-	end_case();
 }
 
 /* The producer's program waits for a stuck consumer, and a third process asks for the eviction. */
-CASE(channel_request_ends_a_wait, NEEDS_VALUES)
+SCENE_CASE(channel_request_ends_a_wait, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-	struct child observer;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child consumer;
+	ENDED_BY(agent_end) struct child observer;
 
-	scene_begin();
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
 	channel_start(&observer, NULL);
@@ -80,10 +66,6 @@ CASE(channel_request_ends_a_wait, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "check 1");
 	agent_must(&consumer, WW_OK, "release");
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
-	agent_end(&observer);
-	agent_end(&consumer);
-	agent_end(&producer);
-	end_case();
 }
 
 static void start_user(struct child *agent, const char *user)
@@ -93,14 +75,13 @@ static void start_user(struct child *agent, const char *user)
 }
 
 /* A user has as many as the producer allows, whatever others have. */
-CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct child producer;
-	struct child first;
-	struct child second;
-	struct child other;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child other;
+	ENDED_BY(agent_end) struct child second;
+	ENDED_BY(agent_end) struct child first;
 
-	scene_begin();
 	start_user(&producer, "61001");
 	start_user(&first, "61002");
 	start_user(&second, "61002");
@@ -117,11 +98,6 @@ CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&second, WW_OK, "hold");
 	agent_must(&second, WW_OK, "check 3");
-	agent_end(&first);
-	agent_end(&second);
-	agent_end(&other);
-	agent_end(&producer);
-	end_case();
 }
 
 static size_t count_names(void)
@@ -137,14 +113,13 @@ static size_t count_names(void)
 }
 
 /* The producer obeys its own user and root, and removes what other users ask for. */
-CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct child producer;
-	struct child consumer;
-	struct child second;
-	struct child root;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child consumer;
+	ENDED_BY(agent_end) struct child second;
+	ENDED_BY(agent_end) struct child root;
 
-	scene_begin();
 	start_user(&producer, "61001");
 	start_user(&consumer, "61002");
 	start_user(&second, "61002");
@@ -162,11 +137,6 @@ CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&root, WW_OK, "evict 0");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
-	agent_end(&root);
-	agent_end(&second);
-	agent_end(&consumer);
-	agent_end(&producer);
-	end_case();
 }
 
 #define FRAMES 500
@@ -202,7 +172,7 @@ static void forge_during(const char *policy)
 	agent_must(&honest, WW_OK, "take 1");
 	agent_end(&honest);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 CASE_CALL(channel_forged_marks_drop_oldest, NEEDS_VALUES, forge_during("2"))

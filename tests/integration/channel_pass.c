@@ -25,7 +25,6 @@ static void end_all(struct child *producer, struct child *consumers, int count)
 	for (int i = 0; i < count; i++)
 		agent_end(&consumers[i]);
 	agent_end(producer);
-	scene_has_objects(0);
 	scene_end();
 }
 

@@ -26,7 +26,6 @@ static void end_case(struct child *producer, struct child *consumer)
 {
 	agent_end(consumer);
 	agent_end(producer);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -198,6 +197,5 @@ CASE(channel_eventfd_shows_end, NEEDS_VALUES)
 	child_kill(&producer);
 	agent_answers(&consumer, WW_ERR_PEER_LOST);
 	agent_end(&consumer);
-	scene_has_objects(0);
 	scene_end();
 }

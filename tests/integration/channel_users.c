@@ -31,7 +31,6 @@ static void end_users(struct child *producer, struct child *consumer)
 {
 	agent_end(consumer);
 	agent_end(producer);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -121,9 +120,9 @@ CASE(channel_users_trust_each_other, NEEDS_VALUES | NEEDS_ROOT)
  */
 SCENE_CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-	struct child other;
+	ENDED_BY(agent_end) struct child producer;
+	ENDED_BY(agent_end) struct child other;
+	ENDED_BY(agent_end) struct child consumer;
 
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
@@ -145,10 +144,6 @@ SCENE_CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 	agent_must(&other, WW_OK, "take 4");
 	agent_answers(&producer, WW_OK);
 	agent_must(&consumer, WW_ERR_PEER_LOST, "no_more wait_ms=forever");
-	agent_end(&consumer);
-	agent_end(&other);
-	agent_end(&producer);
-	scene_has_objects(0);
 }
 
 /* --- a user that takes more names than consumers it may have --- */

@@ -76,7 +76,6 @@ CASE(channel_producer_is_killed, NEEDS_VALUES)
 	team_tell(&team, "no_more wait_ms=forever");
 	team_answers(&team, WW_ERR_PEER_LOST, pid);
 	team_end(&team);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -93,7 +92,6 @@ CASE(channel_producer_is_killed_while_all_wait, NEEDS_VALUES)
 	child_kill(&producer);
 	team_answers(&team, WW_ERR_PEER_LOST, pid);
 	team_end(&team);
-	scene_has_objects(0);
 	scene_end();
 }
 

@@ -110,7 +110,6 @@ SCENE_CASE(flight_received_one_by_one, 0)
 		agent_must(&agent, WW_OK, "unref 0");
 		agent_end(&agent);
 	}
-	scene_has_objects(0);
 }
 
 /* What the broker keeps without a holder. */
@@ -141,7 +140,6 @@ static void end_without_flight(void (*before)(struct child *owner, struct child 
 	MUST_EQUAL(0, count_escrows());
 	if (agent.pid)
 		agent_end(&agent);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -203,7 +201,7 @@ SCENE_CASE(flight_of_a_slot_used_again, 0)
 {
 	struct ww_token token;
 	struct child owner;
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
 	start_owner(&owner);
 	pool_start(&agent, NULL);
@@ -224,8 +222,6 @@ SCENE_CASE(flight_of_a_slot_used_again, 0)
 	pool_start(&agent, NULL);
 	pool_give(&agent, &token, 0, WW_OK);
 	agent_must(&agent, WW_OK, "look 0 8");
-	agent_end(&agent);
-	scene_has_objects(0);
 }
 
 /* Several imports of one token, in vain for another slice: that one still comes. */
@@ -250,7 +246,6 @@ SCENE_CASE(flight_and_imports_that_nobody_expected, 0)
 	agent_must(&agents[2], WW_OK, "look 0 2");
 	for (int i = 0; i < 3; i++)
 		agent_end(&agents[i]);
-	scene_has_objects(0);
 }
 
 /* Nor do imports by a token of the same slice that is no delivery, by processes that have ended. */
@@ -279,7 +274,6 @@ SCENE_CASE(flight_and_imports_by_another_token, 0)
 	pool_give(&agents[0], &delivery, 0, WW_OK);
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	agent_end(&agents[0]);
-	scene_has_objects(0);
 }
 
 static bool has_bytes_up_to(const struct ww_broker_info *info, uint64_t bytes)
@@ -292,8 +286,8 @@ SCENE_CASE(flight_keeps_only_its_chunk, 0)
 {
 	struct ww_token token;
 	struct child owner;
-	struct child agent;
 	uint64_t all;
+	ENDED_BY(agent_end) struct child agent;
 
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i += 2) {
@@ -309,8 +303,6 @@ SCENE_CASE(flight_keeps_only_its_chunk, 0)
 	pool_start(&agent, NULL);
 	pool_give(&agent, &token, 0, WW_OK);
 	agent_must(&agent, WW_OK, "look 0 2");
-	agent_end(&agent);
-	scene_has_objects(0);
 }
 
 /* The time that a delivery says ends what nobody receives. */
@@ -333,7 +325,7 @@ SCENE_CASE(flight_received_outlives_the_time, 0)
 {
 	struct ww_token token;
 	struct child owner;
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
 	start_owner(&owner);
 	pool_start(&agent, NULL);
@@ -344,8 +336,6 @@ SCENE_CASE(flight_received_outlives_the_time, 0)
 	scene_has_objects(
 		3); /* what the agent holds: the pool, which has ended, a chunk; and its marks */
 	agent_must(&agent, WW_OK, "look 0 1");
-	agent_end(&agent);
-	scene_has_objects(0);
 }
 
 /* A broker that is killed forgets nothing of it. */
@@ -353,7 +343,7 @@ SCENE_CASE(flight_outlives_the_broker, 0)
 {
 	struct ww_token tokens[SLICES];
 	struct child owner;
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
@@ -371,8 +361,6 @@ SCENE_CASE(flight_outlives_the_broker, 0)
 		pool_give(&agent, &tokens[i], i, WW_OK);
 		agent_must(&agent, WW_OK, "look %d %d", i, i + 1);
 	}
-	agent_end(&agent);
-	scene_has_objects(0);
 }
 
 /* A consumer that is killed has received what it has imported, and nothing else. */
@@ -395,7 +383,6 @@ SCENE_CASE(flight_outlives_a_killed_consumer, 0)
 	pool_give(&agents[1], &tokens[1], 0, WW_OK);
 	agent_must(&agents[1], WW_OK, "look 0 2");
 	agent_end(&agents[1]);
-	scene_has_objects(0);
 }
 
 /* The broker shows what it keeps as an escrow, with a time. */
@@ -405,7 +392,7 @@ SCENE_CASE(flight_is_listed, 0)
 	ww_snapshot *snapshot = NULL;
 	struct ww_token token;
 	struct child owner;
-	struct child agent;
+	ENDED_BY(agent_end) struct child agent;
 
 	start_owner(&owner);
 	token = deliver(&owner, 0, LONG);
@@ -421,6 +408,4 @@ SCENE_CASE(flight_is_listed, 0)
 	ww_snapshot_free(snapshot);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &token, 0, WW_OK);
-	agent_end(&agent);
-	scene_has_objects(0);
 }

@@ -314,7 +314,7 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	struct child owner;
 	ww_object *object;
 	ww_memory *other;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	pool_start(&owner, NULL);
 	agent_must(&owner, WW_OK, "pool 2048");
@@ -335,8 +335,6 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
 	ww_object_unref(object);
 	pattern_verify(memory, 9);
-	ww_memory_unref(memory);
-	scene_has_objects(0);
 }
 
 /* The slice has another number in its owner's table, and the old one stays marked. */

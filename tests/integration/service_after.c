@@ -42,7 +42,6 @@ static void waiting_end(struct waiting *waiting)
 	agent_must(&waiting->server, WW_OK, "clients 1");
 	agent_end(&waiting->victim);
 	agent_end(&waiting->server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -233,7 +232,6 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 	ww_stream_unref(stream);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(gate);
-	scene_has_objects(0);
 	scene_end();
 	await_release(&before);
 }

@@ -18,7 +18,6 @@ static uint32_t life_of(const char *name)
 static void end_scene(void)
 {
 	MUST_OK(ww_broker_remove(scene.broker, "s/kept"));
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -70,7 +69,7 @@ SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct child clients[2];
-	struct child server;
+	ENDED_BY(agent_end) struct child server;
 
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
@@ -94,6 +93,4 @@ SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&clients[0], WW_OK, "alloc 1");
 	for (int i = 0; i < 2; i++)
 		agent_end(&clients[i]);
-	agent_end(&server);
-	scene_has_objects(0);
 }

@@ -9,18 +9,12 @@
 
 #include "integration/service.h"
 
-static void end_case(void)
-{
-	scene_has_objects(0);
-	scene_end();
-}
-
 static void end_all(struct child *server, struct child *clients, int count)
 {
 	for (int i = 0; i < count; i++)
 		agent_end(&clients[i]);
 	agent_end(server);
-	end_case();
+	scene_end();
 }
 
 CASE(service_passes_calls, NEEDS_VALUES)
@@ -97,7 +91,7 @@ CASE(service_killed_server_ends_a_call_that_waits_for_others, NEEDS_VALUES)
 	agent_must(&client, WW_ERR_PEER_LOST, "wait");
 	agent_must(&client, WW_OK, "has_started 0");
 	agent_end(&client);
-	end_case();
+	scene_end();
 }
 
 /* The memories are the server's alone, which keeps them for the client. */
@@ -146,7 +140,7 @@ CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 	agent_must(&client, WW_OK, "has_started 1");
 	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
 	agent_end(&client);
-	end_case();
+	scene_end();
 }
 
 static void fault_ends_serving(const char *option, const char *word)
@@ -162,7 +156,7 @@ static void fault_ends_serving(const char *option, const char *word)
 	agent_answers(&server, WW_ERR_DEVICE);
 	child_kill(&server);
 	agent_end(&client);
-	end_case();
+	scene_end();
 }
 
 /* No function returns a failure: only the driver knows. */
@@ -185,7 +179,7 @@ CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
 	agent_answers(&client, WW_ERR_PEER_LOST);
 	agent_must(&client, WW_OK, "has_started 0");
 	agent_end(&client);
-	end_case();
+	scene_end();
 }
 
 CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
@@ -239,12 +233,11 @@ CASE(service_drains_for_clients, NEEDS_VALUES)
 }
 
 /* Another user may see what there is, and not call. */
-CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct child client;
-	struct child server;
+	ENDED_BY(agent_end) struct child server;
+	ENDED_BY(agent_end) struct child client;
 
-	scene_begin();
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0644");
@@ -254,9 +247,6 @@ CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&client, WW_OK, "open s observe");
 	agent_must(&client, WW_ERR_ACCESS, "call nop");
 	agent_must(&client, WW_OK, "leave");
-	agent_end(&client);
-	agent_end(&server);
-	end_case();
 }
 
 /* The pages of one user's client are had by the server of another one, and by nobody else. */

@@ -88,7 +88,6 @@ CASE(service_of_few_files_refuses_clients, NEEDS_VALUES)
 	agent_must(&victim, WW_OK, "many 10");
 	agent_end(&victim);
 	agent_end(&server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -123,6 +122,5 @@ CASE(service_client_costs_little, NEEDS_VALUES)
 	for (int i = 0; i < WARM + COUNTED; i++)
 		ww_client_unref(clients[i]);
 	agent_end(&server);
-	scene_has_objects(0);
 	scene_end();
 }

@@ -47,7 +47,6 @@ static void forging_end(struct forging *forging)
 	agent_must(&forging->server, WW_OK, "clients 1");
 	agent_end(&forging->victim);
 	agent_end(&forging->server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -240,8 +239,8 @@ SCENE_CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 {
 	struct census before;
 	struct census after;
-	ww_service *service;
-	ww_client *client;
+	OWN(service) ww_service *service;
+	OWN(client) ww_client *client;
 	uint32_t nop;
 
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
@@ -256,9 +255,6 @@ SCENE_CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 	MUST(after.mappings <= before.mappings);
 	MUST_REFUSE(WW_ERR_ACCESS, "key",
 		ww_client_submit(client, nop, NULL, 0, NULL, 0, NULL, NULL));
-	ww_client_unref(client);
-	ww_service_unref(service);
-	scene_has_objects(0);
 }
 
 #define REFUSED_CLIENTS 4
@@ -268,7 +264,7 @@ SCENE_CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 {
 	struct child clients[1 + REFUSED_CLIENTS];
 	struct census before;
-	ww_service *service;
+	OWN(service) ww_service *service;
 
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s",
 		WW_PARAMS(struct ww_service_params, .clients_max = 1), NULL, &service));
@@ -286,8 +282,6 @@ SCENE_CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 		agent_must(&clients[i], WW_ERR_LIMIT, "call nop");
 	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
 		agent_end(&clients[i]);
-	ww_service_unref(service);
-	scene_has_objects(0);
 }
 
 #define COUNTED_CLIENTS 8
@@ -298,7 +292,7 @@ SCENE_CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
 	ww_client *clients[COUNTED_CLIENTS];
 	struct census before;
 	struct census after;
-	ww_service *service;
+	OWN(service) ww_service *service;
 
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	service_offer_all(service, scene.device);
@@ -310,8 +304,6 @@ SCENE_CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
 	MUST_EQUAL(before.descriptors + COUNTED_CLIENTS, after.descriptors);
 	for (int i = 0; i < COUNTED_CLIENTS; i++)
 		ww_client_unref(clients[i]);
-	ww_service_unref(service);
-	scene_has_objects(0);
 }
 
 /* --- fields that change while the server reads them --- */
@@ -495,7 +487,6 @@ CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
 	raw_close(&raw);
 	agent_end(&client);
 	agent_end(&server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -504,9 +495,9 @@ SCENE_CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 {
 	struct ww_wire_granted granted;
 	struct ww_wire_put put;
-	ww_service *service;
-	ww_client *client;
-	struct raw raw;
+	OWN(service) ww_service *service;
+	OWN(client) ww_client *client;
+	ENDED_BY(raw_close) struct raw raw;
 
 	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
 	service_offer_all(service, scene.device);
@@ -521,8 +512,4 @@ SCENE_CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 1000000, NULL));
 	MUST_EQUAL(0, service->ask_again_ns);
 	MUST_OK(raw_release(&raw, put.id));
-	raw_close(&raw);
-	ww_client_unref(client);
-	ww_service_unref(service);
-	scene_has_objects(0);
 }

@@ -32,7 +32,6 @@ static void idling_end(struct idling *idling)
 	agent_must(&idling->server, WW_OK, "clients 1");
 	agent_end(&idling->other);
 	agent_end(&idling->server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -90,7 +89,6 @@ CASE(service_idle_client_learns_of_the_end, NEEDS_VALUES)
 	ww_client_unref(idling.client);
 	agent_end(&idling.other);
 	agent_end(&idling.server);
-	scene_has_objects(0);
 	scene_end();
 }
 

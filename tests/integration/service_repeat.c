@@ -14,7 +14,6 @@ static void end_all(struct child *server, struct child *client)
 {
 	agent_end(client);
 	agent_end(server);
-	scene_has_objects(0);
 	scene_end();
 }
 
@@ -83,7 +82,6 @@ CASE(service_repeat_waits_as_long_as_it_may, NEEDS_VALUES)
 	agent_must(&client, WW_TIMED_OUT, "repeat add timeout_ms=100");
 	agent_must(&client, WW_TIMED_OUT, "repeat add deadline_ms=100");
 	agent_end(&client);
-	scene_has_objects(0);
 	scene_end();
 }
 

@@ -40,7 +40,6 @@ static void waiting_end(struct waiting *waiting)
 	ww_timeline_unref(waiting->timeline);
 	ww_client_unref(waiting->client);
 	agent_end(&waiting->server);
-	scene_has_objects(0);
 	scene_end();
 }
 

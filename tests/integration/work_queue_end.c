@@ -22,12 +22,6 @@ static void start_all(struct child *producer, struct child *consumers, int count
 	}
 }
 
-static void end_case(void)
-{
-	scene_has_objects(0);
-	scene_end();
-}
-
 /* --- consumers --- */
 
 /* The other consumer sleeps meanwhile. What comes again is before what is new. */
@@ -49,7 +43,7 @@ CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_end(&consumers[1]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* The other consumer sleeps in poll(), and has not met the one that is killed. */
@@ -67,7 +61,7 @@ CASE(work_queue_killed_consumer_wakes_poll, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "numbers 1 0");
 	agent_end(&consumers[1]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* The totals of a consumer that was killed stay; the frame that it had is counted as a repeat. */
@@ -99,7 +93,7 @@ CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
 	agent_end(&consumers[1]);
 	agent_end(&producer);
 	ww_work_queue_unref(keeper);
-	end_case();
+	scene_end();
 }
 
 /* Also when nobody else was there, and the one that comes takes over its entry. */
@@ -121,7 +115,7 @@ CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_end(&consumers[1]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* A frame that ends whoever works on it does not end all. */
@@ -147,7 +141,7 @@ CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
 	agent_must(&producer, WW_OK, "send 1");
 	agent_end(&failed);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* A producer that waits for a slot gives back what a killed consumer had, and gets the slot. */
@@ -163,7 +157,7 @@ CASE(work_queue_producer_drops_what_failed, NEEDS_VALUES)
 	child_kill(&consumer);
 	agent_answers(&producer, WW_OK);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* It was acknowledged by a stream whose work was not complete. */
@@ -183,7 +177,7 @@ CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_end(&consumers[1]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* It left before its stream had done the work, and then that was complete. */
@@ -205,19 +199,18 @@ CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "done");
 	agent_end(&consumer);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* --- producers --- */
 
 /* A keeper holds the queue. A consumer that comes later gets what was complete. */
-CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
+SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 {
-	struct child consumer;
 	struct child producer;
-	struct child keeper;
+	ENDED_BY(agent_end) struct child keeper;
+	ENDED_BY(agent_end) struct child consumer;
 
-	scene_begin();
 	queue_start(&keeper);
 	agent_must(&keeper, WW_OK, "create q");
 	queue_start(&producer);
@@ -233,9 +226,6 @@ CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "numbers 2 1");
 	agent_must(&keeper, WW_OK, "shut");
 	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
-	agent_end(&consumer);
-	agent_end(&keeper);
-	end_case();
 }
 
 /* A consumer sleeps in poll(): the end of the last producer of a closed queue is the end. */
@@ -252,7 +242,7 @@ CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 	agent_answers(&consumer, WW_END);
 	agent_must(&consumer, WW_OK, "numbers 0 1");
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t lost)
@@ -288,7 +278,7 @@ CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 	totals_must_be(2, 1, 1);
 	for (int i = 0; i < 2; i++)
 		agent_end(&consumers[i]);
-	end_case();
+	scene_end();
 }
 
 /* The same, when it was acknowledged before the producer ended. */
@@ -307,7 +297,7 @@ CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
 	agent_must(&consumer, WW_TIMED_OUT, "no_more wait_ms=0");
 	agent_end(&consumer);
-	end_case();
+	scene_end();
 }
 
 /* --- broker --- */
@@ -334,7 +324,7 @@ CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_end(&late);
 	agent_end(&consumers[1]);
 	agent_end(&producer);
-	end_case();
+	scene_end();
 }
 
 /* The totals are in the queue's own files; what each producer has is known to the broker alone. */
@@ -369,12 +359,11 @@ CASE(work_queue_keeper_counts_without_broker, NEEDS_VALUES)
 /* --- rights --- */
 
 /* Who may read consumes, and cannot produce; who may not read does neither. */
-CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct child agents[3];
 	static const char *const users[] = {"61001 61001", "61002 61100", "61003 61003"};
 
-	scene_begin();
 	for (int i = 0; i < 3; i++) {
 		queue_start(&agents[i]);
 		if (i == 0)
@@ -396,7 +385,6 @@ CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&agents[2], WW_OK, "hold 2 1");
 	agent_end(&agents[2]);
 	agent_end(&agents[0]);
-	end_case();
 }
 
 /* --- members that are killed at random, while frames go on --- */
@@ -447,14 +435,13 @@ static void consumer_replace(struct child *consumer)
 }
 
 /* No frame stays behind, and none fails, since few of so many attempts are ended. */
-CASE(work_queue_consumers_killed, NEEDS_VALUES)
+SCENE_CASE(work_queue_consumers_killed, NEEDS_VALUES)
 {
 	struct child consumers[CONSUMERS];
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-	ww_work_queue *queue;
+	OWN(work_queue) ww_work_queue *queue;
 	uint64_t value = 0;
 
-	scene_begin();
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
 		WW_PARAMS(struct ww_work_queue_params, .role = WW_WORK_QUEUE_PRODUCER,
 			.slot_bytes = SLOT_BYTES, .slots = 4, .attempts_max = 64,
@@ -481,8 +468,6 @@ CASE(work_queue_consumers_killed, NEEDS_VALUES)
 	MUST(info.acknowledged_total >= FRAMES && info.acknowledged_total <= FRAMES + KILLS);
 	for (int i = 0; i < CONSUMERS; i++)
 		child_kill(&consumers[i]);
-	ww_work_queue_unref(queue);
-	end_case();
 }
 
 /* Publishes frames for ever. */
@@ -521,15 +506,14 @@ static void take_some(ww_work_queue *queue, uint64_t last[], int count)
 	}
 }
 
-CASE(work_queue_producers_killed, NEEDS_VALUES)
+SCENE_CASE(work_queue_producers_killed, NEEDS_VALUES)
 {
 	uint64_t last[PRODUCERS + PRODUCER_KILLS + 1] = {0};
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct child producers[PRODUCERS];
-	ww_work_queue *consumer;
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *keeper;
 
-	scene_begin();
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
 		WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, .slots = 4), NULL,
 		&keeper));
@@ -558,7 +542,4 @@ CASE(work_queue_producers_killed, NEEDS_VALUES)
 		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	}
 	MUST_STATUS(WW_END, ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame));
-	ww_work_queue_unref(consumer);
-	ww_work_queue_unref(keeper);
-	end_case();
 }

@@ -388,15 +388,15 @@ int check_main(const struct check_suite *suite, int argc, char **argv)
 	signal(SIGPIPE, SIG_DFL); /* a library that raises it must not go unnoticed */
 	if (argc > 2 && !strcmp(argv[1], "--role"))
 		return run_role(argc - 2, argv + 2);
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (const struct check_case *item = cases; item; item = item->next)
-			puts(item->name);
-		return EXIT_SUCCESS;
-	}
 	if (argc > 1 && !strcmp(argv[1], "--device-only")) {
 		leave_out(suite->no_device);
 		argc--;
 		argv++;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--list")) {
+		for (const struct check_case *item = cases; item; item = item->next)
+			puts(item->name);
+		return EXIT_SUCCESS;
 	}
 	if (!warm_up(suite))
 		return EXIT_FAILURE;

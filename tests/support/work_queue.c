@@ -58,11 +58,3 @@ struct ww_work_queue_info queue_info(ww_work_queue *queue)
 	MUST_OK(ww_work_queue_info_get(queue, &info));
 	return info;
 }
-
-void queue_end(ww_work_queue *one, ww_work_queue *other)
-{
-	ww_work_queue_unref(one);
-	ww_work_queue_unref(other);
-	scene_has_objects(0);
-	scene_end();
-}

@@ -20,7 +20,4 @@ ww_work_queue *queue_make(const struct ww_work_queue_params *params);
 ww_work_queue *queue_get(uint32_t role);
 struct ww_work_queue_info queue_info(ww_work_queue *queue);
 
-/* Both leave, and nothing is left of the queue. They may be NULL. */
-void queue_end(ww_work_queue *one, ww_work_queue *other);
-
 #endif
