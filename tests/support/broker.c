@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -182,26 +181,26 @@ static void write_environment(char *notify, char *out[ENVIRONMENT_MAX])
 	out[count] = NULL;
 }
 
-/* The limit is this program's own for the moment of the start. */
+/* A limit is set by a shell: this process might not be allowed to raise its own again. */
 static void spawn(struct broker *broker, char **arguments, char **environment, uint64_t files)
 {
 	const char *program = getenv("WARPWAYD");
+	char limited[64];
+	char *words[ARGUMENTS_MAX + 4] = {(char *)"sh", (char *)"-c", limited, (char *)program};
 	posix_spawnattr_t attributes;
-	struct rlimit before;
-	struct rlimit during;
 	int error;
 
 	if (!program)
 		FAIL("WARPWAYD in the environment must say where warpwayd is");
-	MUST_CALL(getrlimit(RLIMIT_NOFILE, &before));
-	during = before;
 	if (files)
-		during = (struct rlimit){files, files};
+		snprintf(limited, sizeof(limited), "ulimit -n %llu && exec \"$0\" \"$@\"",
+			(unsigned long long)files);
+	for (size_t i = 1; i < ARGUMENTS_MAX && arguments[i]; i++)
+		words[3 + i] = arguments[i];
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	MUST_CALL(setrlimit(RLIMIT_NOFILE, &during));
-	error = posix_spawn(&broker->group, program, NULL, &attributes, arguments, environment);
-	setrlimit(RLIMIT_NOFILE, &before);
+	error = posix_spawn(&broker->group, files ? "/bin/sh" : program, NULL, &attributes,
+		files ? words : arguments, environment);
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		FAIL("cannot start %s: %s", program, strerror(error));
