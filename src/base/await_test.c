@@ -355,10 +355,8 @@ UNIT_TEST(waits_with_an_announcement_go_by_the_pace)
 	int rounds = 0;
 	cpu_set_t cpus;
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1) {
-		print_message("on one CPU no wait spins\n");
-		skip();
-	}
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1)
+		UNIT_SKIP("on one CPU no wait spins");
 	/* A first wait in which other processes ran says nothing. */
 	for (int tries = 0; rounds < 10 && tries < 10000; tries++) {
 		pthread_t thread;
@@ -370,10 +368,8 @@ UNIT_TEST(waits_with_an_announcement_go_by_the_pace)
 			rounds++;
 		}
 	}
-	if (rounds == 0) {
-		print_message("every wait of this machine takes more than 50 us\n");
-		skip();
-	}
+	if (rounds == 0)
+		UNIT_SKIP("every wait of this machine takes more than 50 us");
 }
 
 UNIT_MAIN_WITH("await", map_twice, unmap_both)

@@ -166,7 +166,7 @@ UNIT_TEST(answered_by_another_user)
 	int status;
 
 	if (geteuid() != 0)
-		skip(); /* there is no other user to be */
+		UNIT_SKIP("there is no other user to be");
 	stand_in_init(&self);
 	stand_in_listen(&self);
 	child = start_other(&self);
@@ -251,7 +251,7 @@ UNIT_TEST(raced_by_another_user)
 	int stop[2];
 
 	if (geteuid() != 0)
-		skip(); /* there is no other user to be */
+		UNIT_SKIP("there is no other user to be");
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 01777), 0);
 	assert_int_equal(pipe(stop), 0);

@@ -283,7 +283,7 @@ UNIT_TEST_WITH(says_when_too_many_are_in_flight, set_up, tear_down)
 	size_t sent = 0;
 
 	if (is_root && seteuid(65534) < 0)
-		skip();
+		UNIT_SKIP("there is no other user to be");
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = before;
 	few.rlim_cur = 16;
@@ -344,7 +344,7 @@ UNIT_TEST_WITH(keeps_no_pidfd, set_up, tear_down)
 	int on = 1;
 
 	if (setsockopt(f->b, SOL_SOCKET, SO_PASSPIDFD, &on, sizeof(on)) < 0)
-		skip(); /* before Linux 6.5 */
+		UNIT_SKIP("the kernel is older than Linux 6.5");
 	assert_int_equal(ww_packet_send(f->a, "hello", 5, f->pipe, 1), WW_OK);
 	assert_int_equal(receive(f), WW_OK);
 	assert_int_equal(f->fd_count, 1);

@@ -194,6 +194,8 @@ __attribute__((constructor)) static void be_receiver(int count, char **arguments
 {
 	if (count == 3 && !strcmp(arguments[1], "--role") && !strcmp(arguments[2], "receiver"))
 		_exit(receiver_process_run());
+	/* Whatever the parent has left open: the numbers of the fdstore must be free. */
+	close_range(STDERR_FILENO + 1, ~0U, 0);
 }
 
 /* --- a broker --- */

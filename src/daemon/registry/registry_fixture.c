@@ -35,6 +35,12 @@ static void on_change(void *context, struct object *object, uint8_t what)
 	fixture->told[what]++;
 }
 
+/* Whatever the parent has left open: the numbers of the fdstore must be free. */
+__attribute__((constructor)) static void close_inherited(void)
+{
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+}
+
 ww_status open_registry(struct fixture *fixture)
 {
 	struct registry *registry = &fixture->registry;
