@@ -292,7 +292,8 @@ static void be_called_off(struct stand_in *self)
 	serial = take_get(peer, "b");
 	cancel = take_cancel(peer, serial);
 	stand_in_done(peer, cancel);
-	grant(peer, serial, object);        /* it was answered before */
+	grant(peer, serial, object); /* it was answered before */
+	sem_post(&self->reached);
 	while (read(peer, &release, 1) > 0) /* if this is late */
 		;
 	close(peer);
@@ -310,6 +311,7 @@ static ww_status call_off(void)
 	assert_int_equal(get(broker, "a", SOON_NS, true), WW_TIMED_OUT);
 	status = get(broker, "b", SOON_NS, true);
 	assert_int_equal(ww_broker_client_is_held(broker, object), status == WW_OK);
+	stand_in_await(&self);
 	ww_broker_unref(broker);
 	stand_in_finish(&self);
 	return status;
