@@ -261,7 +261,7 @@ CASE(signal_page_unshared_is_forgotten, ONCE)
 	page_make(&page);
 	MUST_OK(page_put(maker, &put, &page));
 	raw_close(maker);
-	/* For a time the object is still there: see given_up_and_never_shared in exit_wait_test.c. */
+	/* For a time the object is still there: exit_wait_test.c, given_up_and_never_shared. */
 	wait_for(eye, &(struct want){0, 1, 0, 0, 0});
 	MUST_EQUAL(1, page.page->lost);
 	MUST_EQUAL(0, page.page->ended);
