@@ -22,7 +22,8 @@ from waits import Gate
 
 def pytest_addoption(parser):
     parser.addoption("--tap", action="store_true", help="print TAP, and nothing else")
-    parser.addoption("--part", metavar="N/COUNT", default="1/1", help="every COUNT-th file only, from the Nth on")
+    parser.addoption("--part", metavar="N/COUNT", default="1/1",
+                     help="every COUNT-th file only, from the Nth on; it is written with the '='")
 
 
 def pytest_ignore_collect(collection_path, config):
