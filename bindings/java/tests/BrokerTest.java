@@ -125,25 +125,9 @@ class BrokerTest {
 			fails(Status.PROTOCOL, () -> Token.of(new byte[3]));
 			fails(Status.PROTOCOL, () -> Token.of("ww1_nonsense"));
 			assertFalse(token.toString().contains(token.toText().substring(4, 40)));
+			Token unused = memory.export(broker, new ExportOptions());
 			memory.revoke(broker);
-			fails(Status.ACCESS, () -> HeldObject.open(broker, Token.of(foreign(token))));
-		}
-	}
-
-	/** The token as another process has it: this one keeps what it has opened. */
-	private static byte[] foreign(Token token) throws Exception {
-		try (Peer peer = Peer.start(BrokerTest.class, "openFails", token.toText())) {
-			assertEquals("ACCESS", peer.receive());
-		}
-		throw new warpway.WarpwayException(Status.ACCESS, "as the other process was told");
-	}
-
-	static void openFails(Peer.Line line, String[] arguments) throws Exception {
-		try (Broker broker = Broker.open()) {
-			HeldObject.open(broker, Token.of(arguments[0]));
-			line.send("opened");
-		} catch (warpway.WarpwayException exception) {
-			line.send(exception.status());
+			fails(Status.ACCESS, () -> HeldObject.open(broker, unused));
 		}
 	}
 
@@ -191,30 +175,6 @@ class BrokerTest {
 		fails(Status.NO_BROKER, () -> Broker.open("/tmp/there-is-no-broker/here.sock", false,
 				Duration.ofSeconds(1)));
 		fails(Status.INVALID, () -> Broker.open("relative", false, NOW));
-	}
-
-	@Test
-	void anotherProcessGetsAndWrites() throws Exception {
-		String name = name("given");
-		try (Device device = device(); Broker broker = Broker.open();
-				Memory memory = Memory.create(device, 4096, viewable());
-				Peer peer = Peer.start(BrokerTest.class, "addOne", name)) {
-			assertEquals("waits", peer.receive());
-			memory.view().putInt(0, 41);
-			memory.put(broker, name, new PutOptions().state(ObjectState.SHARED));
-			assertEquals("done", peer.receive());
-			assertEquals(42, memory.view().getInt(0));
-			assertEquals(0, peer.status());
-		}
-	}
-
-	static void addOne(Peer.Line line, String[] arguments) throws Exception {
-		line.send("waits");
-		try (Device device = device(); Broker broker = Broker.open();
-				Memory memory = Memory.get(device, broker, arguments[0], Access.WRITE, LONG)) {
-			memory.view().putInt(0, memory.view().getInt(0) + 1);
-			line.send("done");
-		}
 	}
 
 	@Test

@@ -153,23 +153,13 @@ class CallTest {
 	}
 
 	@Test
-	void severalCallsAtOnce() throws Exception {
-		List<PendingCall> calls = submit(2, 3, 4);
-		for (int i = 0; i < 3; i++) {
-			try (CallResults results = calls.get(i).get(LONG_S, TimeUnit.SECONDS)) {
-				assertEquals((i + 2L) * (i + 2L), results.get(0));
-				assertEquals(3L, results.get(1));
-			}
-		}
-	}
-
-	@Test
 	void oneOfSeveralCallsFails() throws Exception {
 		List<PendingCall> calls = submit(5, -1, 6);
 		failsWith(Status.QUOTA, "one is wrong", calls.get(1));
 		try (CallResults first = calls.get(0).get(LONG_S, TimeUnit.SECONDS);
 				CallResults last = calls.get(2).get(LONG_S, TimeUnit.SECONDS)) {
 			assertEquals(List.of(25L, 36L), List.of(first.get(0), last.get(0)));
+			assertEquals(3L, first.get(1));
 		}
 	}
 
@@ -182,7 +172,9 @@ class CallTest {
 	}
 
 	@Test
-	void batchesThatCannotBe() {
+	void whatCannotBe() {
+		fails(Status.INVALID, () -> Service.create(device, broker, name("streams"),
+				new ServiceOptions().afterStreams(5)));
 		fails(Status.INVALID, () -> service.offerBatch("bad", "", false, NOW, 257, calls -> { }));
 		fails(Status.INVALID, () -> service.offerBatch("bad", "", false,
 				Duration.ofSeconds(61), 1, calls -> { }));
@@ -198,7 +190,7 @@ class CallTest {
 
 	@Test
 	void numbers() throws Exception {
-		try (CallResults results = find("add").call(LONG, 40)) {
+		try (CallResults results = find("add").call(new CallOptions().repeat(), LONG, 40)) {
 			assertEquals(42.0, results.get(0));
 			assertEquals(1, results.count());
 			assertThrows(IndexOutOfBoundsException.class, () -> results.get(1));
@@ -297,59 +289,23 @@ class CallTest {
 	void cancelledCalls() throws Exception {
 		RemoteFunction wait = find("wait");
 		RemoteFunction add = find("add");
+		PendingCall fine = add.callAsync(new CallOptions(), LONG, 1);
+		fine.get(LONG_S, TimeUnit.SECONDS).close();
 		PendingCall running = wait.callAsync(new CallOptions(), LONG);
 		PendingCall queued = add.callAsync(new CallOptions(), LONG, 1);
-		PendingCall depends = add.callAsync(new CallOptions().dependsOn(queued.number()), LONG, 1);
+		PendingCall chained = add.callAsync(new CallOptions().chain(), LONG, 1);
+		PendingCall depends = add.callAsync(new CallOptions().lane(1)
+				.dependsOn(fine.number(), queued.number()), LONG, 1);
 		assertTrue(queued.cancel(true));
 		assertThrows(CancellationException.class, queued::get);
 		assertTrue(running.cancel(true));
-		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> depends.get(LONG_S, TimeUnit.SECONDS));
-		assertEquals(Status.DEPENDENCY_FAILED, ((CallException) thrown.getCause()).status());
-		assertFalse(((CallException) thrown.getCause()).hasStarted());
-	}
-
-	@Test
-	void chains() throws Exception {
-		RemoteFunction add = find("add");
-		PendingCall running = find("wait").callAsync(new CallOptions(), LONG);
-		PendingCall first = add.callAsync(new CallOptions(), LONG, 1);
-		PendingCall second = add.callAsync(new CallOptions().chain(), LONG, 1);
-		PendingCall other = add.callAsync(new CallOptions(), LONG, 1);
-		assertTrue(first.cancel(true));
-		assertTrue(running.cancel(true));
-		Throwable thrown = assertThrows(ExecutionException.class,
-				() -> second.get(LONG_S, TimeUnit.SECONDS));
-		assertEquals(Status.DEPENDENCY_FAILED, ((CallException) thrown.getCause()).status());
-		other.get(LONG_S, TimeUnit.SECONDS).close();
-	}
-
-	@Test
-	void streamsThatCannotBe() {
-		fails(Status.INVALID, () -> Service.create(device, broker, name("streams"),
-				new ServiceOptions().afterStreams(5)));
-	}
-
-	@Test
-	void dependsOnSeveral() throws Exception {
-		RemoteFunction add = find("add");
-		long[] numbers = new long[6];
-		for (int i = 0; i < 5; i++) {
-			PendingCall fine = add.callAsync(new CallOptions(), LONG, i);
-			numbers[i] = fine.number();
-			fine.get(LONG_S, TimeUnit.SECONDS).close();
-		}
-		PendingCall running = find("wait").callAsync(new CallOptions().lane(1), LONG);
-		PendingCall failed = find("fail").callAsync(new CallOptions().lane(1), LONG, 1);
-		numbers[5] = failed.number();
-		PendingCall depends = add.callAsync(new CallOptions().lane(2).dependsOn(numbers), LONG, 1);
-		assertTrue(running.cancel(true));
+		failsWith(Status.DEPENDENCY_FAILED, "", chained);
 		Throwable thrown = assertThrows(ExecutionException.class,
 				() -> depends.get(LONG_S, TimeUnit.SECONDS));
 		CallException failure = (CallException) thrown.getCause();
 		assertEquals(Status.DEPENDENCY_FAILED, failure.status());
-		assertEquals(failed.number(), failure.failedCall());
-		add.call(new CallOptions().lane(3).dependsOn(numbers[0], numbers[4]), LONG, 1).close();
+		assertEquals(queued.number(), failure.failedCall());
+		assertFalse(failure.hasStarted());
 		add.call(new CallOptions().dependsOn(), LONG, 1).close();
 		fails(Status.INVALID, () -> add.call(
 				new CallOptions().dependsOn(1, 2, 3, 4, 5, 6, 7), LONG, 1));
@@ -420,32 +376,6 @@ class CallTest {
 	}
 
 	@Test
-	void theBuiltinFunctionsMoveBytes() throws Exception {
-		try (Memory memory = Memory.create(device, 4096)) {
-			Token token = memory.export(broker, new ExportOptions().access(Access.WRITE));
-			find("warpway.write").call(LONG, token, "bytes".getBytes(), 100).close();
-			try (CallResults results = find("warpway.read").call(LONG, token, 5, 100)) {
-				assertEquals("bytes", new String((byte[]) results.get(0)));
-			}
-		}
-	}
-
-	@Test
-	void anotherProcessCalls() throws Exception {
-		try (Peer peer = Peer.start(CallTest.class, "calls", serviceName())) {
-			assertEquals("42.0", peer.receive());
-			assertEquals(0, peer.status());
-		}
-	}
-
-	static void calls(Peer.Line line, String[] arguments) throws Exception {
-		try (Broker broker = Broker.open(); Client client = Client.get(broker, arguments[0], LONG);
-				CallResults results = client.find("add", null, LONG).call(LONG, 40)) {
-			line.send(results.get(0));
-		}
-	}
-
-	@Test
 	void aKilledServerEndsCalls() throws Exception {
 		String name = name("killed");
 		try (Peer peer = Peer.start(CallTest.class, "serves", name);
@@ -470,41 +400,6 @@ class CallTest {
 			service.offer("wait", "", false, call -> {
 				line.send("runs");
 				line.receive();
-			});
-			service.start();
-			service.serve(warpway.Warpway.FOREVER);
-		}
-	}
-
-	@Test
-	void aRepeatedCallGoesToTheNextServer() throws Exception {
-		String name = name("repeated");
-		try (Peer first = Peer.start(CallTest.class, "servesOnce", name);
-				Client other = Client.get(broker, name, LONG)) {
-			RemoteFunction once = other.find("once", null, LONG);
-			Runner caller = new Runner(() -> {
-				try (CallResults results = once.call(new CallOptions().repeat(), LONG)) {
-					assertEquals(7L, results.get(0));
-				}
-			});
-			assertEquals("runs", first.receive());
-			first.kill();
-			try (Peer second = Peer.start(CallTest.class, "servesOnce", name)) {
-				assertEquals("runs", second.receive());
-				second.send("go");
-				assertNull(caller.join());
-			}
-		}
-	}
-
-	static void servesOnce(Peer.Line line, String[] arguments) throws Exception {
-		try (Device device = device(); Broker broker = Broker.open();
-				Service service = Service.create(device, broker, arguments[0],
-						new ServiceOptions().name(new warpway.NameOptions().replace()))) {
-			service.offer("once", "-> i32 seven", true, call -> {
-				line.send("runs");
-				line.receive();
-				call.result(0, 7);
 			});
 			service.start();
 			service.serve(warpway.Warpway.FOREVER);

@@ -50,7 +50,7 @@ class ChannelTest {
 				Producer producer = Producer.create(device, broker, name,
 						ints(100).metadata(16, "pose/1"));
 				Consumer consumer = Consumer.get(device, broker, name,
-						new ConsumerOptions().metadataType("pose/1")
+						new ConsumerOptions().reattach().metadataType("pose/1")
 								.layout(Layout.of(DType.INT32, 100)), NOW)) {
 			assertTrue(producer.awaitConsumers(1, LONG));
 			try (Slot slot = producer.acquire(LONG)) {
@@ -176,7 +176,8 @@ class ChannelTest {
 		String name = name("loop");
 		try (Device device = device(); Broker broker = Broker.open();
 				Producer producer = Producer.create(device, broker, name, ints(4).slots(8));
-				Consumer consumer = Consumer.get(device, broker, name, NEW, NOW)) {
+				Consumer consumer = Consumer.get(device, broker, name, new ConsumerOptions()
+						.history(ConsumerOptions.OLDEST), NOW)) {
 			assertTrue(producer.awaitConsumers(1, LONG));
 			Runner publisher = new Runner(() -> {
 				for (int i = 0; i < 100; i++) {

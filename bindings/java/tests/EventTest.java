@@ -4,7 +4,6 @@ package warpway.tests;
 import static org.junit.jupiter.api.Assertions.*;
 import static warpway.tests.Fixture.*;
 
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import warpway.Broker;
 import warpway.Device;
@@ -13,7 +12,6 @@ import warpway.ExportOptions;
 import warpway.Status;
 import warpway.Stream;
 import warpway.Timeline;
-import warpway.Token;
 
 /** Events between processes. */
 class EventTest {
@@ -31,28 +29,10 @@ class EventTest {
 			assertTrue(event.synchronize(LONG));
 			assertTrue(event.query());
 			assertTrue(second.synchronize(LONG));
-		}
-	}
-
-	@Test
-	void anotherProcessWaits() throws Exception {
-		try (Device device = device(); Broker broker = Broker.open();
-				Event event = Event.create(device, false); Stream stream = Stream.create(device)) {
-			event.record(stream);
-			Token token = event.export(broker, new ExportOptions());
-			try (Peer peer = Peer.start(EventTest.class, "waits", token.toText())) {
-				assertEquals("true", peer.receive());
-				assertEquals(0, peer.status());
+			try (Broker broker = Broker.open(); Event opened = Event.open(device, broker,
+					event.export(broker, new ExportOptions()))) {
+				assertTrue(opened.query());
 			}
-		}
-	}
-
-	static void waits(Peer.Line line, String[] arguments) throws Exception {
-		try (Device device = device(); Broker broker = Broker.open();
-				Event event = Event.open(device, broker, Token.of(arguments[0]));
-				Stream stream = Stream.create(device)) {
-			event.await(stream);
-			line.send(event.synchronize(LONG) && stream.synchronize(LONG));
 		}
 	}
 
@@ -66,16 +46,6 @@ class EventTest {
 				fails(Status.UNSUPPORTED, () -> Event.openHandle(device, event.handle()));
 			}
 			fails(Status.INVALID, () -> Event.openHandle(device, new byte[3]));
-		}
-	}
-
-	@Test
-	void aWrongTokenIsRefused() {
-		Assumptions.assumeTrue(isHost(), "the same on each device");
-		try (Device device = device(); Broker broker = Broker.open();
-				Timeline timeline = Timeline.create()) {
-			Token token = timeline.export(broker, new ExportOptions());
-			fails(Status.UNSUPPORTED, () -> Event.open(device, broker, token));
 		}
 	}
 }

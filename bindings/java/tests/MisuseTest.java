@@ -20,6 +20,7 @@ import warpway.Consumer;
 import warpway.ConsumerOptions;
 import warpway.DType;
 import warpway.Device;
+import warpway.Event;
 import warpway.ExportOptions;
 import warpway.Frame;
 import warpway.Layout;
@@ -130,6 +131,7 @@ class MisuseTest {
 			Token value = timeline.export(broker, new ExportOptions());
 			fails(Status.UNSUPPORTED, () -> Timeline.open(broker, bytes));
 			fails(Status.UNSUPPORTED, () -> Memory.open(device, broker, value, Access.READ));
+			fails(Status.UNSUPPORTED, () -> Event.open(device, broker, value));
 			fails(Status.UNSUPPORTED, () -> Pool.open(device, broker, bytes));
 			fails(Status.UNSUPPORTED, () -> Barrier.open(broker, bytes, 0, NOW));
 			fails(Status.UNSUPPORTED, () -> Consumer.open(device, broker, bytes,

@@ -19,7 +19,7 @@ import warpway.Token;
 class TimelineTest {
 	@Test
 	void signalAndQuery() throws Exception {
-		try (Timeline timeline = Timeline.create(5, true)) {
+		try (Broker broker = Broker.open(); Timeline timeline = Timeline.create(5, true)) {
 			assertTrue(timeline.query(5));
 			assertFalse(timeline.query(6));
 			timeline.signal(7);
@@ -29,6 +29,12 @@ class TimelineTest {
 			assertTrue(info.isOwn());
 			assertEquals(7, info.completed());
 			assertEquals(7, info.submitted());
+			String name = name("timeline");
+			timeline.put(broker, name, new NameOptions().mode(0600));
+			assertEquals(0600, broker.stat(name).mode());
+			try (Timeline got = Timeline.get(broker, name, LONG)) {
+				assertTrue(got.await(7, LONG));
+			}
 			fails(Status.INVALID, () -> timeline.signal(7));
 			fails(Status.INVALID, () -> timeline.query(-1));
 			fails(Status.INVALID, () -> Timeline.create(Timeline.MAX + 1, false));
@@ -51,51 +57,6 @@ class TimelineTest {
 		}
 	}
 
-	@Test
-	void anotherProcessWaits() throws Exception {
-		String name = name("timeline");
-		try (Broker broker = Broker.open(); Timeline timeline = Timeline.create();
-				Peer peer = Peer.start(TimelineTest.class, "waits", name)) {
-			timeline.put(broker, name, new NameOptions().mode(0600));
-			assertEquals("waits", peer.receive());
-			timeline.signal(3);
-			assertEquals("true", peer.receive());
-			timeline.close();
-			assertEquals("PEER_LOST", peer.receive());
-			assertEquals(0, peer.status());
-		}
-	}
-
-	static void waits(Peer.Line line, String[] arguments) throws Exception {
-		try (Broker broker = Broker.open();
-				Timeline timeline = Timeline.get(broker, arguments[0], LONG)) {
-			line.send("waits");
-			line.send(timeline.await(3, LONG));
-			fails(Status.ACCESS, () -> timeline.signal(4));
-			line.send(fails(Status.PEER_LOST, () -> timeline.await(4, LONG)).status());
-		}
-	}
-
-	@Test
-	void aKilledSignallerEndsTheWait() throws Exception {
-		try (Broker broker = Broker.open();
-				Peer peer = Peer.start(TimelineTest.class, "signals")) {
-			try (Timeline timeline = Timeline.open(broker, Token.of(peer.receive()))) {
-				assertTrue(timeline.await(1, LONG));
-				Runner waiter = new Runner(() -> timeline.await(2, warpway.Warpway.FOREVER))
-						.awaitNative();
-				peer.kill();
-				Throwable thrown = waiter.join();
-				assertEquals(Status.PEER_LOST, ((warpway.WarpwayException) thrown).status());
-				assertTrue(thrown.getMessage().contains(Long.toString(peer.process.pid())),
-						thrown.getMessage());
-				assertTrue(timeline.query(1));
-				assertEquals(TimelineInfo.State.LOST, timeline.info().state());
-				assertTrue(timeline.info().lostNs() > 0);
-			}
-		}
-	}
-
 	static void signals(Peer.Line line, String[] arguments) throws Exception {
 		try (Broker broker = Broker.open(); Timeline timeline = Timeline.create()) {
 			line.send(timeline.export(broker, new ExportOptions()).toText());
@@ -111,7 +72,12 @@ class TimelineTest {
 				Peer peer = Peer.start(TimelineTest.class, "signals")) {
 			try (Timeline timeline = Timeline.open(broker, Token.of(peer.receive()))) {
 				timeline.awaitUnsubmitted(stream, 2);
+				assertTrue(timeline.await(1, LONG));
+				fails(Status.ACCESS, () -> timeline.signal(4));
 				peer.kill();
+				fails(Status.PEER_LOST, () -> timeline.await(2, LONG));
+				assertEquals(TimelineInfo.State.LOST, timeline.info().state());
+				assertTrue(timeline.info().lostNs() > 0);
 				fails(Status.PEER_LOST, () -> stream.synchronize(LONG));
 				fails(Status.PEER_LOST, stream::query);
 				stream.recover();

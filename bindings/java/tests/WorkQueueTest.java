@@ -13,7 +13,6 @@ import warpway.ExportOptions;
 import warpway.Layout;
 import warpway.Slot;
 import warpway.Status;
-import warpway.Token;
 import warpway.Warpway;
 import warpway.WorkFrame;
 import warpway.WorkQueue;
@@ -72,7 +71,8 @@ class WorkQueueTest {
 		String name = name("queue");
 		try (Device device = device(); Broker broker = Broker.open();
 				WorkQueue producer = WorkQueue.create(device, broker, name, Role.PRODUCER, ints());
-				WorkQueue consumer = WorkQueue.get(device, broker, name, Role.CONSUMER, NOW)) {
+				WorkQueue consumer = WorkQueue.open(device, broker, producer.export(
+						new ExportOptions().access(Access.READ)), Role.CONSUMER)) {
 			publish(producer, 9);
 			for (int attempt = 1; attempt <= 2; attempt++) {
 				try (WorkFrame frame = consumer.receive(null, LONG)) {
@@ -87,43 +87,6 @@ class WorkQueueTest {
 			try (WorkQueue failed = WorkQueue.get(device, broker, name, Role.FAILED, NOW);
 					WorkFrame frame = failed.receive(null, LONG)) {
 				assertEquals(9, frame.copy().getInt(0));
-				frame.acknowledge();
-			}
-		}
-	}
-
-	@Test
-	void aKilledConsumerGivesItsFrameBack() throws Exception {
-		String name = name("queue");
-		try (Device device = device(); Broker broker = Broker.open();
-				WorkQueue producer = WorkQueue.create(device, broker, name, Role.PRODUCER, ints());
-				WorkQueue consumer = WorkQueue.get(device, broker, name, Role.CONSUMER, NOW)) {
-			Token token = producer.export(new ExportOptions().access(Access.READ));
-			try (Peer peer = Peer.start(WorkQueueTest.class, "holds", token.toText())) {
-				assertEquals("ready", peer.receive());
-				publish(producer, 5);
-				peer.send("go");
-				assertEquals("5", peer.receive());
-				assertNull(consumer.receive(null, NOW));
-				peer.kill();
-			}
-			try (WorkFrame frame = consumer.receive(null, LONG)) {
-				assertEquals(5, frame.buffer().getInt(0));
-				assertEquals(2, frame.attempts());
-				frame.acknowledge();
-			}
-		}
-	}
-
-	static void holds(Peer.Line line, String[] arguments) throws Exception {
-		try (Device device = device(); Broker broker = Broker.open();
-				WorkQueue queue = WorkQueue.open(device, broker, Token.of(arguments[0]),
-						Role.CONSUMER)) {
-			line.send("ready");
-			line.receive();
-			try (WorkFrame frame = queue.receive(null, LONG)) {
-				line.send(frame.buffer().getInt(0));
-				line.receive();
 				frame.acknowledge();
 			}
 		}
