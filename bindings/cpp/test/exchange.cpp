@@ -330,36 +330,31 @@ TEST("calls of several lanes run at once")
 	REFUSED(status::invalid, made.offer_batch("more", "", count, options));
 }
 
-TEST("a chain ends at its first failure, and a call depends on several others")
+TEST("a call of a chain and one that depends on others fail with the first")
 {
 	const device on = test::device();
 	const service made = service::create(on, "cpp/chain");
-	auto check = [](const call &what) -> result<void> {
-		if (*what.argument(0).as<std::uint32_t>() > 1)
-			return what.fail(status::invalid, "above 1");
-		return {};
-	};
+	auto refuse = [](const call &what) { return what.fail(status::invalid, "on purpose"); };
 
-	made.offer("check", "u32 number", check);
+	made.offer("refuse", "", refuse);
 	made.start();
 	const client caller = *client::open("cpp/chain", forever);
-	const std::uint32_t checks = caller.find("check");
-	std::optional<ticket> tickets[4];
-	submit_options options;
+	const std::uint32_t refuses = caller.find("refuse");
+	submit_options chained, depends;
 
-	options.chains = true;
-	for (std::uint32_t i = 0; i < 3; i++)
-		tickets[i] = caller.submit(checks, {2 - i}, forever, options);
-	options.chains = false;
-	options.lane = 1;
-	options.depends_more = {tickets[0]->info().number(), tickets[2]->info().number()};
-	tickets[3] = caller.submit(checks, {std::uint32_t{0}}, forever, options);
+	chained.chains = true;
+	const std::optional<ticket> first = caller.submit(refuses, {}, forever);
+	const std::optional<ticket> second = caller.submit(refuses, {}, forever, chained);
+
+	depends.lane = 1;
+	depends.depends_more = {first->info().number(), second->info().number()};
+	const std::optional<ticket> third = caller.submit(refuses, {}, forever, depends);
+
 	CLAIM(made.serve(0s) == outcome::timed_out);
-	REFUSED(status::invalid, tickets[0]->wait(forever));
-	for (std::uint32_t i = 1; i < 4; i++) {
-		REFUSED(status::dependency_failed, tickets[i]->wait(forever));
-		CLAIM(tickets[i]->info().failed_call() == 1);
-	}
+	REFUSED(status::invalid, first->wait(forever));
+	REFUSED(status::dependency_failed, second->wait(forever));
+	REFUSED(status::dependency_failed, third->wait(forever));
+	CLAIM(third->info().failed_call() == first->info().number());
 }
 
 TEST("a descriptor shows that there are calls")
