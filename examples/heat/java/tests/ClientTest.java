@@ -94,8 +94,11 @@ class ClientTest {
 	void itSaysWhatFails() throws Exception {
 		fails(1, "No daemon answers as java-heat-none/steer now", "--name", "java-heat-none",
 				"--pause");
-		fails(1, "No daemon publishes java-heat-none/field now", "--name", "java-heat-none",
-				"--seconds", "1");
+		fails(1, "", "--name", "java-heat-none", "--seconds", "1");
+		Process waiting = start("--name", "java-heat-none");
+		String said = waiting.inputReader().readLine();
+		waiting.destroyForcibly().waitFor();
+		assertTrue(said.contains("No daemon publishes java-heat-none/field now"), said);
 		try (Daemon daemon = new Daemon()) {
 			fails(1, "heat-client: ", "--name", daemon.prefix, "--resolution", "1,1");
 		}
@@ -104,6 +107,8 @@ class ClientTest {
 	@Test
 	void aKilledDaemonIsAGap() throws Exception {
 		try (Daemon daemon = new Daemon()) {
+			/* It publishes one frame a second then, so the client is there for minutes. */
+			daemon.pause(true);
 			Process client = start("--name", daemon.prefix, "--frames", "400");
 			var lines = client.inputReader();
 			String first = lines.readLine();
@@ -111,6 +116,7 @@ class ClientTest {
 			long pid = daemon.pid();
 			daemon.kill();
 			daemon.start();
+			daemon.pause(false);
 			StringBuilder rest = new StringBuilder();
 			lines.lines().forEach(line -> rest.append(line).append('\n'));
 			String text = rest.toString();

@@ -50,6 +50,12 @@ final class Daemon implements AutoCloseable {
 		}
 	}
 
+	void pause(boolean paused) throws Exception {
+		try (Steering steering = new Steering(prefix)) {
+			steering.pause(paused).get(300, TimeUnit.SECONDS);
+		}
+	}
+
 	long pid() {
 		return process.pid();
 	}
