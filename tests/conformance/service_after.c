@@ -13,7 +13,7 @@
 #define MANY  100 /* timelines: more than the server keeps for a client */
 
 #define SHORT_NS UINT64_C(20000000)
-#define LONG_NS  UINT64_C(60000000000) /* for what must come */
+#define LONG_NS  WW_FOREVER /* for what must come */
 
 static ww_timeline *timeline_make(void)
 {

@@ -8,7 +8,7 @@
 #include "conformance/service_stage.h"
 
 #define LANE_OF_NOBODY 63
-#define WAIT_NS        UINT64_C(60000000000) /* for what must come */
+#define WAIT_NS        WW_FOREVER /* for what must come */
 
 static ww_ticket *submit(struct stage *stage, const char *name,
 	const struct ww_submit_params *params)

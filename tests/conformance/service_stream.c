@@ -13,7 +13,7 @@
 #define TICKS_BEFORE (IN_STREAM - 1)
 
 #define SHORT_NS UINT64_C(20000000)
-#define LONG_NS  UINT64_C(60000000000) /* for what must come */
+#define LONG_NS  WW_FOREVER /* for what must come */
 
 static struct gate gate;
 static _Atomic uint32_t ticks;

@@ -421,12 +421,15 @@ static void *connect_and_wait(void *context)
 	return NULL;
 }
 
+/* Of the program that started this one many may be open, too. */
+#define DESCRIPTORS_MOST 8192
+
 static int count_sockets(void)
 {
 	struct stat file;
 	int count = 0;
 
-	for (int fd = 0; fd < 256; fd++)
+	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++)
 		count += fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode);
 	return count;
 }
