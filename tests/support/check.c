@@ -9,6 +9,7 @@
 #include "support/check.h"
 
 #include <errno.h>
+#include <linux/close_range.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -388,6 +389,8 @@ int check_main(const struct check_suite *suite, int argc, char **argv)
 	signal(SIGPIPE, SIG_DFL); /* a library that raises it must not go unnoticed */
 	if (argc > 2 && !strcmp(argv[1], "--role"))
 		return run_role(argc - 2, argv + 2);
+	/* What the program that started this one has open is no helper's. */
+	(void)close_range(STDERR_FILENO + 1, UINT32_MAX, CLOSE_RANGE_CLOEXEC);
 	if (argc > 1 && !strcmp(argv[1], "--device-only")) {
 		leave_out(suite->no_device);
 		argc--;
