@@ -43,6 +43,7 @@ struct stand_in {
 	void (*script)(struct stand_in *self);
 	uint8_t broker_id[WW_WIRE_ID_BYTES];
 	bool is_known;                        /* said in the next welcome */
+	uint32_t version;                     /* as well; 0: 1 */
 	uint8_t process_id[WW_WIRE_ID_BYTES]; /* of the last hello */
 	sem_t reached;                        /* the script is where the test waits for it */
 	int told[2]; /* a pipe: the test is where the script waits for it */
@@ -135,7 +136,8 @@ static inline int stand_in_accept_raw(struct stand_in *self)
 
 static inline int stand_in_accept(struct stand_in *self)
 {
-	struct ww_wire_welcome welcome = {.version = 1, .least = 1, .most = 1};
+	uint32_t version = self->version ? self->version : 1;
+	struct ww_wire_welcome welcome = {.version = version, .least = version, .most = version};
 	static struct stand_in_packet packet;
 	struct ww_wire_hello hello;
 	int peer = stand_in_accept_raw(self);

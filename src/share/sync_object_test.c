@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync_object_test.c - a broker that is too old to speak for the dead: nothing is put there, or
- * asked of it
+ * asked of it; and one that answers too late
  */
 #include "client/fake_broker.h"
 
@@ -9,6 +9,8 @@
 #include <warpway/broker.h>
 #include <warpway/event.h>
 #include <warpway/timeline.h>
+
+#include "share/sync_object.h"
 
 static void version_1_and_no_request(struct stand_in *self)
 {
@@ -101,6 +103,53 @@ UNIT_TEST(event_is_not_shared)
 	assert_untouched(&token);
 	ww_event_unref(event);
 	ww_device_unref(device);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+#define REMOVES_BY_ID 6 /* version of the protocol */
+
+static void put_without_an_answer(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	struct ww_wire_remove removed;
+	struct ww_wire_put put;
+	int peer;
+
+	self->version = REMOVES_BY_ID;
+	peer = stand_in_accept(self);
+	stand_in_take(peer, WW_WIRE_PUT, &packet);
+	ww_assert(ww_wire_decode_put(packet.bytes, packet.count, REMOVES_BY_ID, &put) == WW_OK);
+	while (packet.fd_count > 0)
+		close(packet.fds[--packet.fd_count]);
+	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
+	stand_in_take(peer, WW_WIRE_REMOVE, &packet);
+	ww_assert(ww_wire_decode_remove(packet.bytes, packet.count, REMOVES_BY_ID, &removed) ==
+		WW_OK);
+	ww_assert(strcmp(removed.name, put.name) == 0);
+	ww_assert(memcmp(removed.id, put.id, sizeof(put.id)) == 0);
+	stand_in_done(peer, packet.header.serial);
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+/* Else a process that joins a barrier too late would break it: its rank would stay taken. */
+UNIT_TEST(timeline_that_stays_is_taken_back)
+{
+	const struct ww_name_params params = {.struct_size = sizeof(params),
+		.mode = 0444,
+		.gid = WW_GID_OWN,
+		.flags = WW_SHARE_STAYS};
+	struct stand_in self;
+	ww_timeline *timeline;
+	ww_broker *broker;
+
+	stand_in_start(&self, put_without_an_answer);
+	broker = stand_in_open(&self, 0);
+	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
+	broker->timeout_ns = 50000000;
+	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), WW_ERR_NO_BROKER);
+	ww_timeline_unref(timeline);
 	ww_broker_unref(broker);
 	stand_in_finish(&self);
 }
