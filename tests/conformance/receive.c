@@ -3,6 +3,7 @@
  * receive.c - bad messages and bad sockets, each with its own status and sentence; and good ones
  * that come in an unusual way
  */
+#include <errno.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
@@ -269,12 +270,16 @@ static void connect_tcp(int out_sockets[2])
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(address);
 	OWN(fd) int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int connected;
 
 	out_sockets[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	MUST_CALL(bind(listening, (struct sockaddr *)&address, length));
 	MUST_CALL(listen(listening, 1));
 	MUST_CALL(getsockname(listening, (struct sockaddr *)&address, &length));
-	MUST_CALL(connect(out_sockets[0], (struct sockaddr *)&address, length));
+	connected = connect(out_sockets[0], (struct sockaddr *)&address, length);
+	if (connected < 0 && errno == ENETUNREACH)
+		check_skip("there is no loopback network, as where packages are built");
+	MUST_CALL(connected);
 	out_sockets[1] = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 	MUST_CALL(out_sockets[1]);
 }
@@ -282,11 +287,12 @@ static void connect_tcp(int out_sockets[2])
 CASE(refuse_other_sockets, WW_CAP_EXPORT)
 {
 	int sockets[2];
-	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int udp;
 	ENDED_BY(victim_end) struct victim victim;
 
-	victim_make(&victim, WW_MEMORY_VMM);
 	connect_tcp(sockets);
+	udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	victim_make(&victim, WW_MEMORY_VMM);
 	must_refuse_socket(&victim, sockets[0], WW_ERR_DESCRIPTOR);
 	MUST_CALL(udp);
 	must_refuse_socket(&victim, udp, WW_ERR_DESCRIPTOR);
