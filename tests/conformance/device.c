@@ -112,8 +112,9 @@ CASE(device_open_by_uuid, NEEDS_CUDA)
 }
 
 /* A process opens the device of each slice that it receives. */
-DEVICE_CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
+CASE(device_open_again_asks_no_driver, NEEDS_CUDA)
 {
+	OWN(device) ww_device *device = subject_open();
 	const struct ww_device_info info = device_info(device);
 	char name[64];
 	uint64_t before;
@@ -225,8 +226,10 @@ CASE(device_open_refuses_missing, NEEDS_CUDA)
 	MUST(!device);
 }
 
-DEVICE_CASE(device_open_twice_is_one, 0)
+CASE(device_open_twice_is_one, 0)
 {
+	OWN(device) ww_device *device = subject_open();
+
 	must_open_same(device, subject_name());
 	/* The count went back: the device is still there. */
 	MUST(device_info(device).backend > 0);
