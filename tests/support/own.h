@@ -15,7 +15,7 @@
 
 #include <warpway/warpway.h>
 
-#define ENDED_BY(function) __attribute__((cleanup(function)))
+#define ENDED_BY(function) __attribute__((cleanup(function), unused))
 #define OWN(what)          ENDED_BY(own_##what)
 
 #define OWN_DEFINE(what, let_go)                         \
