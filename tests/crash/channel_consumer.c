@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "crash/channel.h"
+#include "device/deferred_release.h"
 #include "support/leak_count.h"
 
 #define LEAVE_TURN 2000 /* of so many frames one is the last before it leaves */
@@ -252,6 +253,13 @@ static void leave(void)
 	consumer.channel = ww_channel_unref(consumer.channel);
 }
 
+/* The channel's pages are kept while the stream waits for a frame that nobody looked at. */
+static void settle(void)
+{
+	MUST_OK(ww_stream_synchronize(consumer.player.stream, WW_FOREVER, NULL));
+	ww_deferred_reclaim();
+}
+
 static void receive_some(void)
 {
 	while (!is_over() && step() && draw_from(&consumer.player.random, LEAVE_TURN))
@@ -274,11 +282,15 @@ ROLE(role_channel_consumer)
 		}
 		receive_some();
 		leave();
-		if (!has_joined)
+		if (!has_joined) {
+			settle();
 			census_take(&before);
+		}
 		has_joined = true;
 	}
-	if (has_joined && subject_is_countable())
+	if (has_joined && subject_is_countable()) {
+		settle();
 		census_must_match(&before);
+	}
 	player_end(&consumer.player);
 }
