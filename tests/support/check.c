@@ -106,15 +106,14 @@ unsigned int check_slowness(void)
 
 void check_note(const char *format, ...)
 {
-	FILE *to = runner.pid == getpid() ? stdout : stderr;
 	va_list arguments;
 
-	fputs("# ", to);
+	printf("# ");
 	va_start(arguments, format);
-	vfprintf(to, format, arguments);
+	vprintf(format, arguments);
 	va_end(arguments);
-	fputc('\n', to);
-	fflush(to);
+	putchar('\n');
+	fflush(stdout); /* the helpers write there too: a line at once */
 }
 
 _Noreturn void check_fail(const char *file, int line, const char *format, ...)
