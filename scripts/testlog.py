@@ -16,6 +16,8 @@ TAP = re.compile(r"^(?P<no>not )?ok\b\s*(?P<number>\d+)?\s*(?:-\s*)?(?P<name>[^#
 CLAIM = re.compile(r"#\s*[\w./-]+\.[ch]:\d+: ")
 # The line of a sanitizer's report that names the fault and its place; many more follow it.
 FAULT = re.compile(r"SUMMARY: \w+Sanitizer: |: runtime error: ")
+# UNIT_SKIP() of src/base/unit_test.h, in the comment before "ok".
+CANNOT_RUN = re.compile(r"\w+ cannot run here: (.*)")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\S*\s*(.*))?", re.IGNORECASE)
 
 
@@ -63,6 +65,9 @@ def read_tap_line(totals, test, match, comment):
     if match["no"]:
         totals.failed(test, name or f"number {match['number']}")
         return "failed"
+    if cannot := CANNOT_RUN.match(comment):
+        totals.skipped(test, name, cannot[1])
+        return "skipped"
     totals.passed()
     return "passed"
 
