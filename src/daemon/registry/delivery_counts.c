@@ -70,7 +70,7 @@ _Static_assert(offsetof(struct ww_layout_delivery_count, expected) ==
 
 /* --- files --- */
 
-int delivery_counts_find(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
+int delivery_counts_find(const uint8_t *fd_access, size_t fd_count)
 {
 	for (size_t i = 0; i < fd_count; i++) {
 		if (fd_access[i] & DELIVERY_COUNTS)

@@ -38,7 +38,7 @@ struct unreceived {
 };
 
 /* Which of an object's descriptors is such a file. Return: -1 when none is. */
-int delivery_counts_find(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count);
+int delivery_counts_find(const uint8_t *fd_access, size_t fd_count);
 
 /*
  * Checks a put that has one; any other put is accepted.
