@@ -248,9 +248,9 @@ def a_socket_the_machines_broker_left_locks_out_nobody():
     if os.path.exists("/run/warpway/broker.sock"):
         return "there is a broker of this machine"
     advice = f"WARPWAY_BROKER={ADDRESS}"
-    result = subprocess.run(["unshare", "--mount", "sh", "-c", LEFT_BEHIND, "sh", sys.executable,
-                             WARPWAY, advice], env=ENVIRONMENT, capture_output=True,
-                            stdin=subprocess.DEVNULL, timeout=LIMIT_S)
+    result = subprocess.run(["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", LEFT_BEHIND,
+                             "sh", sys.executable, WARPWAY, advice], env=ENVIRONMENT,
+                            capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
     if result.returncode == 77:
         return "no mount namespace"
     expect(result.returncode == 0 and ADDRESS.encode() in result.stdout, str(result))
