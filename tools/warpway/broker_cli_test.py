@@ -26,6 +26,8 @@ ADDRESS = os.path.join(FOLDER, "warpway", "broker.sock")
 ENVIRONMENT = {**os.environ, "XDG_RUNTIME_DIR": FOLDER, "WARPWAY_BROKER": ADDRESS,
                "WARPWAYD": WARPWAYD}
 ENVIRONMENT.pop("WARPWAY_NO_START", None)
+# A shell without job control has what it starts with "&" ignore SIGINT, which ends commands here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 VERBS = ["serve", "ls", "stat", "who", "put", "get", "export", "rm", "watch"]
 
