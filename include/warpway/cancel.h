@@ -28,13 +28,13 @@
  *     before it executes another request of this process. So an object that was put ends again,
  *     unless another process got it in between.
  *   - Some effects of such a request stay:
- *     - An object of WW_LIFE_KEPT that was put stays.
+ *     - An object of WW_LIFE_KEPT that was put stays, and one of WW_LIFE_OWNER until this process
+ *       ends.
  *     - An object that was published is published; ww_broker_stat() shows both.
  *     - An object that a put replaced has ended.
  *     - The escrow of a token that was exported lasts for its full time.
  *     - A use of a counted token that was imported is used up.
  *     - Tokens that were revoked are invalid.
- *     - If a rank of a barrier was taken, this member counts as a member that has left.
  *
  * ww_cancel_nowait() is a different flag: a call with this flag asks no broker, so the call has
  * none of these effects when it returns WW_CANCELLED. Use it if a call seldom waits, and your

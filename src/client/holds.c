@@ -87,6 +87,10 @@ struct ww_hold *ww_holds_take(struct ww_holds *holds, const uint8_t id[WW_WIRE_I
 	if (!hold)
 		hold = insert(holds, id, spare);
 	ww_list_remove(&hold->due);
+	if (hold->count == 0) {
+		free(hold->removed_name);
+		hold->removed_name = NULL;
+	}
 	hold->is_lost = false;
 	hold->is_own = hold->is_own || is_own;
 	hold->count++;
@@ -110,6 +114,7 @@ void ww_holds_forget(struct ww_holds *holds, struct ww_hold *hold)
 	ww_list_remove(&hold->due);
 	ww_list_remove(&hold->link);
 	ww_map_remove(&holds->map, &hold->node);
+	free(hold->removed_name);
 	free(hold);
 }
 
@@ -120,17 +125,30 @@ struct ww_hold *ww_holds_first_due(const struct ww_holds *holds)
 	return ww_container(holds->due.next, struct ww_hold, due);
 }
 
-static void forget_due(struct ww_holds *holds)
+void ww_holds_forget_due(struct ww_holds *holds)
 {
-	struct ww_hold *hold;
+	struct ww_list removed;
+	struct ww_list *link;
 
-	while ((hold = ww_holds_first_due(holds)) != NULL)
-		ww_holds_forget(holds, hold);
+	ww_list_init(&removed);
+	while ((link = ww_list_take_first(&holds->due)) != NULL) {
+		struct ww_hold *hold = ww_container(link, struct ww_hold, due);
+
+		if (hold->removed_name)
+			ww_list_append(&removed, link);
+		else
+			ww_holds_forget(holds, hold);
+	}
+	while ((link = ww_list_take_first(&removed)) != NULL)
+		ww_list_append(&holds->due, link);
 }
 
 void ww_holds_lose_all(struct ww_holds *holds)
 {
-	forget_due(holds);
+	struct ww_hold *due;
+
+	while ((due = ww_holds_first_due(holds)) != NULL)
+		ww_holds_forget(holds, due);
 	ww_list_for_each (link, &holds->all)
 		ww_container(link, struct ww_hold, link)->is_lost = true;
 }
@@ -142,7 +160,7 @@ size_t ww_holds_list(const struct ww_holds *holds, struct ww_wire_held *out_ids)
 	ww_list_for_each (link, &holds->all) {
 		const struct ww_hold *hold = ww_container(link, struct ww_hold, link);
 
-		if (!ww_hold_is_live(hold))
+		if (!ww_hold_is_live(hold) && !hold->removed_name)
 			continue;
 		if (out_ids)
 			memcpy(out_ids[count].id, hold->id, sizeof(hold->id));
@@ -187,6 +205,7 @@ void ww_holds_fini(struct ww_holds *holds)
 		struct ww_hold *hold = ww_container(link, struct ww_hold, link);
 
 		ww_map_remove(&holds->map, &hold->node);
+		free(hold->removed_name);
 		free(hold);
 	}
 	ww_map_fini(&holds->map);

@@ -11,6 +11,10 @@
  *                         v     └──take──┐
  *                    lost: the broker does not know it ──drop to 0──> (none)
  *
+ * An object that stays when it is released (a member of a barrier or of a queue) tells others that
+ * this member came and left. If it did not become one, because a put had no answer for example, the
+ * object is removed first. Until both were sent it counts as held.
+ *
  * A release that was sent after a get may end the hold that the answer of the get brings. So the
  * last releases are stored, with their places in the order of sending.
  *
@@ -36,6 +40,7 @@ struct ww_hold {
 	bool is_own;     /* this process put the object */
 	bool is_lost;    /* the broker does not know it any more */
 	bool is_revoked; /* tokens were revoked: the broker is asked about each token */
+	char *removed_name; /* owned; a name that is taken from the object before the release; or NULL */
 };
 
 struct ww_holds {
@@ -79,6 +84,12 @@ void ww_holds_drop(struct ww_holds *holds, struct ww_hold *hold);
 /* Frees a hold whose count is 0; the caller has told the broker, or need not. */
 void ww_holds_forget(struct ww_holds *holds, struct ww_hold *hold);
 
+/*
+ * Frees those that are due, unless their objects are to be removed: the next broker takes what it is
+ * not told of as released.
+ */
+void ww_holds_forget_due(struct ww_holds *holds);
+
 /* Return: a hold that is due; NULL: there is none. */
 struct ww_hold *ww_holds_first_due(const struct ww_holds *holds);
 
@@ -86,7 +97,7 @@ struct ww_hold *ww_holds_first_due(const struct ww_holds *holds);
 void ww_holds_lose_all(struct ww_holds *holds);
 
 /*
- * Lists the ids of all holds that are live.
+ * Lists the ids of all holds that are live, or whose object is to be removed.
  * @out_ids:  NULL: only count
  * Return: how many there are.
  */

@@ -43,6 +43,29 @@ UNIT_TEST(counted)
 	ww_holds_fini(&holds);
 }
 
+/* The broker must not take it for released before it is removed. */
+UNIT_TEST(undone_put_is_held_until_it_was_sent)
+{
+	struct ww_wire_held listed;
+	struct ww_holds holds;
+	struct ww_hold *hold;
+
+	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	ww_holds_drop(&holds, take(&holds, first));
+	hold = take(&holds, second);
+	hold->removed_name = strdup("a");
+	ww_holds_drop(&holds, hold);
+	ww_holds_forget_due(&holds);
+	assert_null(ww_holds_find(&holds, first));
+	assert_ptr_equal(ww_holds_first_due(&holds), hold);
+	assert_false(ww_hold_is_live(hold));
+	assert_int_equal(ww_holds_list(&holds, &listed), 1);
+	assert_memory_equal(listed.id, second, sizeof(second));
+	ww_holds_lose_all(&holds);
+	assert_null(ww_holds_find(&holds, second));
+	ww_holds_fini(&holds);
+}
+
 /* If a hold is taken again before its release was sent, the release is not sent. */
 UNIT_TEST(due_and_taken_again)
 {

@@ -80,11 +80,9 @@ static size_t list_puts(const struct ww_broker *broker, struct ww_wire_held *out
 /* Under the lock. A release that is due need not be sent: the object is not in the list. */
 static ww_status list_held(struct ww_broker *broker, struct ww_recovery *recovery)
 {
-	struct ww_hold *due;
 	size_t count;
 
-	while ((due = ww_holds_first_due(&broker->holds)) != NULL)
-		ww_holds_forget(&broker->holds, due);
+	ww_holds_forget_due(&broker->holds);
 	recovery->held_count = ww_holds_list(&broker->holds, NULL);
 	recovery->put_count = list_puts(broker, NULL);
 	count = recovery->held_count + recovery->put_count;

@@ -24,7 +24,8 @@
 #include "client/holds.h"
 #include "client/connection.h"
 
-#define WW_ANSWER_BYTES 1024 /* the most of every answer but listings */
+#define WW_ANSWER_BYTES  1024 /* the most of every answer but listings */
+#define WW_REMOVES_BY_ID 6    /* version of the protocol from which on a broker does */
 
 /*
  * A request fails after so many connections broke while it was SENT. The number is high, because

@@ -325,6 +325,17 @@ static uint64_t first_until(const struct ww_broker *broker, const struct ww_requ
 	return least < most ? least : most;
 }
 
+/* The broker may have executed it. */
+static void request_undo(struct ww_broker *broker, struct ww_request *request)
+{
+	const struct ww_wire_put *put = request->message;
+
+	if (request->code == WW_WIRE_PUT && put->flags & WW_WIRE_PUT_FLAG_STAYS)
+		ww_broker_client_undo_put(broker, request);
+	else
+		ww_broker_client_release_unknown(broker, request->id);
+}
+
 /* After a request that did not succeed, the broker must not wait for it, nor count a hold of it. */
 static void request_clean_up(struct ww_broker *broker, struct ww_request *request)
 {
@@ -335,7 +346,7 @@ static void request_clean_up(struct ww_broker *broker, struct ww_request *reques
 	if (request->has_stale)
 		ww_broker_client_release_unknown(broker, request->stale_id);
 	if (request->id && was_sent && request->state != WW_REQUEST_ANSWERED)
-		ww_broker_client_release_unknown(broker, request->id);
+		request_undo(broker, request);
 }
 
 static ww_status request_run(struct ww_broker *broker, struct ww_request *request)

@@ -37,6 +37,12 @@ void ww_broker_client_send_due(struct ww_broker *broker);
 void ww_broker_client_release_unknown(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 
 /*
+ * The same for a put without an answer whose object stays when it is released: the object is
+ * removed first, now or over the next connection.
+ */
+void ww_broker_client_undo_put(struct ww_broker *broker, struct ww_request *request);
+
+/*
  * Return: WW_OK (sent, or to be sent over the next connection); WW_NOT_READY (no room); an error.
  */
 ww_status ww_broker_client_send_request(struct ww_broker *broker, struct ww_request *request);

@@ -62,13 +62,26 @@ static ww_status send_release(struct ww_broker *broker, const uint8_t id[WW_WIRE
 	return status;
 }
 
+/* Nobody waits for the answer. A broker of an older version removes nothing by its id. */
+static ww_status send_remove(struct ww_broker *broker, const struct ww_hold *hold)
+{
+	struct ww_wire_remove remove = {.flags = 0};
+
+	if (!hold->removed_name || broker->connection->welcome.version < WW_REMOVES_BY_ID)
+		return WW_OK;
+	memcpy(remove.name, hold->removed_name, strlen(hold->removed_name));
+	memcpy(remove.id, hold->id, sizeof(remove.id));
+	return send_message(broker, WW_WIRE_REMOVE, &remove,
+		&(struct ww_wire_header){.serial = next_serial(broker)}, NULL);
+}
+
 void ww_broker_client_send_due(struct ww_broker *broker)
 {
 	struct ww_hold *hold;
 
 	while (broker->connection && !broker->is_ending &&
 		(hold = ww_holds_first_due(&broker->holds)) != NULL) {
-		if (send_release(broker, hold->id) != WW_OK)
+		if (send_remove(broker, hold) != WW_OK || send_release(broker, hold->id) != WW_OK)
 			return;
 		ww_holds_forget(&broker->holds, hold);
 	}
@@ -90,6 +103,19 @@ void ww_broker_client_release_unknown(struct ww_broker *broker, const uint8_t id
 	spare = ww_hold_new();
 	if (spare)
 		ww_holds_drop(&broker->holds, ww_holds_take(&broker->holds, id, false, &spare));
+}
+
+void ww_broker_client_undo_put(struct ww_broker *broker, struct ww_request *request)
+{
+	const struct ww_wire_put *put = request->message;
+	struct ww_hold *hold;
+
+	if (ww_holds_find(&broker->holds, put->id))
+		return;
+	hold = ww_holds_take(&broker->holds, put->id, true, &request->spare);
+	hold->removed_name = strdup(put->name);
+	ww_holds_drop(&broker->holds, hold);
+	ww_broker_client_send_due(broker);
 }
 
 ww_status ww_broker_client_send_request(struct ww_broker *broker, struct ww_request *request)

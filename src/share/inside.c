@@ -11,9 +11,8 @@
 #include "base/error.h"
 #include "client/request.h"
 
-#define REMOVES_BY_ID 6                    /* version of the protocol from which on a broker does */
-#define REMOVE_NS     UINT64_C(1000000000) /* how long a broker has to answer */
-#define EXPEL_NS      UINT64_C(20000000)   /* of one look; several hundred objects */
+#define REMOVE_NS UINT64_C(1000000000) /* how long a broker has to answer */
+#define EXPEL_NS  UINT64_C(20000000)   /* of one look; several hundred objects */
 
 uint32_t ww_inside_count(const struct ww_signal_map *page)
 {
@@ -41,7 +40,7 @@ bool ww_inside_remove(struct ww_broker *broker, const char *name,
 	memcpy(message.id, id, sizeof(message.id));
 	ww_error_save(&record);
 	ww_request_limit_all(ww_clock_deadline_ns(REMOVE_NS));
-	if (ww_broker_client_version(broker) >= REMOVES_BY_ID)
+	if (ww_broker_client_version(broker) >= WW_REMOVES_BY_ID)
 		status = ww_broker_client_ask(broker, &request);
 	ww_error_restore(&record);
 	return status == WW_OK;

@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/random.h"
-#include "share/inside.h"
 
 #define DEFAULT_MODE    0600
 #define MODE_MAX        0777
@@ -168,7 +167,6 @@ ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broke
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 	uint8_t id[WW_WIRE_ID_BYTES];
-	ww_status status;
 
 	ww_try(ww_sync_object_require_broker(broker));
 	ww_try(ww_timeline_require_own(timeline, "name"));
@@ -183,11 +181,7 @@ ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broke
 	if (params->flags & WW_SHARE_STAYS && ww_broker_client_version(broker) >= KNOWS_STAYS)
 		offer.put.flags |= WW_WIRE_PUT_FLAG_STAYS;
 	memcpy(offer.put.name, name, strlen(name));
-	status = ww_put_request_put(&offer, &timeline->attachments, broker, 0);
-	/* The broker may have put it and not answered in time: nobody would ever take it out. */
-	if (status != WW_OK && status != WW_ERR_EXISTS && offer.put.flags & WW_WIRE_PUT_FLAG_STAYS)
-		(void)ww_inside_remove(broker, name, id);
-	return status;
+	return ww_put_request_put(&offer, &timeline->attachments, broker, 0);
 }
 
 /*

@@ -107,48 +107,114 @@ UNIT_TEST(event_is_not_shared)
 	stand_in_finish(&self);
 }
 
-#define REMOVES_BY_ID 6 /* version of the protocol */
+/* --- a put without an answer, of an object that stays --- */
 
-static void put_without_an_answer(struct stand_in *self)
+static void take_put(int peer, struct ww_wire_put *out_put)
+{
+	static struct stand_in_packet packet;
+
+	stand_in_take(peer, WW_WIRE_PUT, &packet);
+	ww_assert(
+		ww_wire_decode_put(packet.bytes, packet.count, WW_REMOVES_BY_ID, out_put) == WW_OK);
+	while (packet.fd_count > 0)
+		close(packet.fds[--packet.fd_count]);
+}
+
+/* First it is removed: an object that is released while it has its name has left. */
+static void take_undo(int peer, const struct ww_wire_put *put)
 {
 	static struct stand_in_packet packet;
 	struct ww_wire_remove removed;
-	struct ww_wire_put put;
-	int peer;
 
-	self->version = REMOVES_BY_ID;
-	peer = stand_in_accept(self);
-	stand_in_take(peer, WW_WIRE_PUT, &packet);
-	ww_assert(ww_wire_decode_put(packet.bytes, packet.count, REMOVES_BY_ID, &put) == WW_OK);
-	while (packet.fd_count > 0)
-		close(packet.fds[--packet.fd_count]);
-	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
 	stand_in_take(peer, WW_WIRE_REMOVE, &packet);
-	ww_assert(ww_wire_decode_remove(packet.bytes, packet.count, REMOVES_BY_ID, &removed) ==
+	ww_assert(ww_wire_decode_remove(packet.bytes, packet.count, WW_REMOVES_BY_ID, &removed) ==
 		WW_OK);
-	ww_assert(strcmp(removed.name, put.name) == 0);
-	ww_assert(memcmp(removed.id, put.id, sizeof(put.id)) == 0);
-	stand_in_done(peer, packet.header.serial);
+	ww_assert(strcmp(removed.name, put->name) == 0);
+	ww_assert(memcmp(removed.id, put->id, sizeof(put->id)) == 0);
+	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
 	stand_in_take_end(peer);
 	close(peer);
 }
 
-/* Else a process that joins a barrier too late would break it: its rank would stay taken. */
-UNIT_TEST(timeline_that_stays_is_taken_back)
+static void put_without_an_answer(struct stand_in *self)
+{
+	struct ww_wire_put put;
+	int peer;
+
+	self->version = WW_REMOVES_BY_ID;
+	peer = stand_in_accept(self);
+	take_put(peer, &put);
+	take_undo(peer, &put);
+}
+
+static ww_timeline *put_too_late(ww_broker *broker)
 {
 	const struct ww_name_params params = {.struct_size = sizeof(params),
 		.mode = 0444,
 		.gid = WW_GID_OWN,
 		.flags = WW_SHARE_STAYS};
+	uint64_t former_ns = broker->timeout_ns;
+	ww_timeline *timeline;
+
+	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
+	broker->timeout_ns = 50000000;
+	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), WW_ERR_NO_BROKER);
+	broker->timeout_ns = former_ns;
+	return timeline;
+}
+
+/* Else a process that joins a barrier too late would break it: its rank would stay taken. */
+UNIT_TEST(timeline_that_stays_is_taken_back)
+{
 	struct stand_in self;
 	ww_timeline *timeline;
 	ww_broker *broker;
 
 	stand_in_start(&self, put_without_an_answer);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
-	broker->timeout_ns = 50000000;
-	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), WW_ERR_NO_BROKER);
+	timeline = put_too_late(broker);
+	ww_timeline_unref(timeline);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+static void end_in_a_put(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	struct ww_wire_confirmed none = {.released = 0};
+	struct ww_wire_confirm confirm;
+	struct ww_wire_held held;
+	struct ww_wire_put put;
+	int peer;
+
+	self->version = WW_REMOVES_BY_ID;
+	peer = stand_in_accept(self);
+	take_put(peer, &put);
+	close(peer);
+	self->is_known = true;
+	stand_in_wait(self->told[0]);
+	peer = stand_in_accept(self);
+	stand_in_take(peer, WW_WIRE_CONFIRM, &packet);
+	ww_assert(ww_wire_decode_confirm(packet.bytes, packet.count, WW_REMOVES_BY_ID, &confirm) ==
+		WW_OK);
+	ww_assert(confirm.held.count == 1 && ww_wire_held_next(&confirm.held, &held));
+	ww_assert(memcmp(held.id, put.id, sizeof(put.id)) == 0);
+	stand_in_send(peer, confirmed, &none, packet.header.serial, NULL, 0);
+	take_undo(peer, &put);
+}
+
+/* The broker may have executed it before it ended, and the next one knows the object. */
+UNIT_TEST(timeline_that_stays_is_taken_back_from_the_next_broker)
+{
+	struct stand_in self;
+	ww_timeline *timeline;
+	ww_broker *broker;
+
+	stand_in_start(&self, end_in_a_put);
+	broker = stand_in_open(&self, 0);
+	timeline = put_too_late(broker);
+	stand_in_tell(&self);
+	assert_int_equal(ww_broker_client_ensure(broker, false), WW_OK);
 	ww_timeline_unref(timeline);
 	ww_broker_unref(broker);
 	stand_in_finish(&self);
