@@ -116,6 +116,13 @@ ww_status ww_broker_client_ask(struct ww_broker *broker, struct ww_request *requ
 /* Releases one count of a hold; after the last one tells the broker. Keeps the error record. */
 void ww_broker_client_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 
+/*
+ * Takes the name from a held object just before the object is released, because the broker did not
+ * answer when it was asked to. Without memory for that the object keeps the name.
+ */
+void ww_broker_client_remove_at_release(struct ww_broker *broker,
+	const uint8_t id[WW_WIRE_ID_BYTES], const char *name);
+
 /* Whether this process is a holder of the object, as far as it knows: see ww_hold_is_live(). */
 bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 

@@ -5,6 +5,7 @@
  * Only the last release of an object sends a packet, which has no answer.
  */
 #include <poll.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -96,4 +97,16 @@ void ww_broker_client_release(struct ww_broker *broker, const uint8_t id[WW_WIRE
 	pthread_mutex_unlock(&broker->lock);
 	ww_broker_client_drop_kept(false);
 	ww_error_restore(&record);
+}
+
+void ww_broker_client_remove_at_release(struct ww_broker *broker,
+	const uint8_t id[WW_WIRE_ID_BYTES], const char *name)
+{
+	struct ww_hold *hold;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	if (hold && !hold->removed_name)
+		hold->removed_name = strdup(name);
+	pthread_mutex_unlock(&broker->lock);
 }

@@ -24,6 +24,7 @@
 #include "base/random.h"
 #include "share/call_limit.h"
 #include "share/choose_broker.h"
+#include "share/inside.h"
 #include "share/token_import.h"
 #include "share/sync_object.h"
 #include "sync/barrier.h"
@@ -58,6 +59,9 @@ static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *of
 	ww_try(ww_put_request_put(offer, &hold, broker, 0));
 	memcpy(info.object_id, offer->put.id, sizeof(info.object_id));
 	status = ww_export_object(broker, &info, &escrow, out_token);
+	/* An escrow that came too late would keep the name of a barrier that nobody was told of. */
+	if (status != WW_OK && offer->put.name[0])
+		(void)ww_inside_remove(broker, offer->put.name, offer->put.id);
 	ww_attachments_fini(&hold);
 	return status;
 }
@@ -238,30 +242,34 @@ static ww_status get_others(struct joining *joining)
 	return ww_barrier_check(barrier);
 }
 
-/*
- * Sends a request whose success does not matter: if it fails, the broker knows less of the barrier.
- */
-static void tell(const struct joining *joining, uint16_t code, const void *message)
+/* Sends a request; if it fails, the broker knows less of the barrier. Return: whether it did it. */
+static bool tell(const struct joining *joining, uint16_t code, const void *message)
 {
 	WW_AUTO_REQUEST struct ww_request request;
 	struct ww_error record;
+	ww_status status;
 
 	ww_error_save(&record);
 	ww_request_init(&request, code, WW_WIRE_DONE, message);
 	request.limit_ns = joining->deadline_ns;
 	request.starts_none = true;
-	(void)ww_broker_client_ask(joining->broker, &request);
+	status = ww_broker_client_ask(joining->broker, &request);
 	ww_error_restore(&record);
+	return status == WW_OK;
 }
 
 /* This process is not a member, so the objects that it has put there must not stay. */
 static void free_rank(struct joining *joining)
 {
+	const struct ww_barrier *barrier = joining->barrier;
 	struct ww_wire_remove message = {.flags = 0};
+	uint8_t id[WW_WIRE_ID_BYTES];
 
-	snprintf(message.name, sizeof(message.name), "%s",
-		name_of(joining, joining->barrier->rank));
-	tell(joining, WW_WIRE_REMOVE, &message);
+	snprintf(message.name, sizeof(message.name), "%s", name_of(joining, barrier->rank));
+	if (!tell(joining, WW_WIRE_REMOVE, &message) &&
+		ww_hold_ref_find(&barrier->members[barrier->rank]->attachments, joining->broker,
+			id))
+		ww_broker_client_remove_at_release(joining->broker, id, message.name);
 }
 
 /* All are there, so the barrier is for its members alone: it ends with the last of them. */
@@ -272,7 +280,7 @@ static void say_complete(struct joining *joining)
 
 	if (ww_hold_ref_find(&barrier->members[barrier->rank]->attachments, joining->broker,
 		    message.id))
-		tell(joining, WW_WIRE_SEAL, &message);
+		(void)tell(joining, WW_WIRE_SEAL, &message);
 }
 
 static ww_status become_member(struct joining *joining)
