@@ -278,6 +278,8 @@ CONSUMER_KEYS = "number pid uid user program held next behind dropped state wait
 def stat_tells_all():
     producer = producer_of("seen", "--shape", "3,4", "--dtype", "int16", "--metadata", "m", "--metadata-type", "x/1",
                            "--slots", "3", "--policy", "block")
+    text = done("channel", "stat", "seen").decode()
+    expect("consumers   0 of 4" in text and "CONSUMER" not in text, text)
     slow = joined(*SUB, "--rate", "0.001", "seen")
     while True:
         told = spoken("channel", "stat", "seen")

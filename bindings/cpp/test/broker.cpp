@@ -82,6 +82,7 @@ TEST("an object is waited for, and for how long")
 	CLAIM(!memory::get(on, in, "cpp/later", 1ms));
 	CLAIM(mine.put(in, "cpp/later", 1h, writing) == outcome::done);
 	CLAIM(memory::try_get(on, in, "cpp/later").status() == status::state);
+	CLAIM(!in.stat("cpp/later").left());
 	CLAIM(!memory::try_get(on, in, "cpp/later", 1ms).value());
 	std::thread reader([&] {
 		const std::optional<mapping> got = memory::get(on, in, "cpp/later", forever);
