@@ -93,10 +93,10 @@ test:
 	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 5 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
-# Only tests that match PATTERNS, see scripts/list-tests; builds only what these need.
-some-tests: configure
-	@echo "building what these tests need, in $(BUILD)"
-	@$(QUIETLY) ninja -C $(BUILD) $$(scripts/list-tests --targets $(BUILD) $(PATTERNS))
+some-tests: configure ## run tests by their names or suites, and build only what they need; PATTERNS='base_clock suite:broker'
+	@targets=$$(scripts/list-tests --targets $(BUILD) $(PATTERNS)) || exit; \
+	echo "building what these tests need, in $(BUILD)"; \
+	$(QUIETLY) ninja -C $(BUILD) $$targets
 	@$(MAKE) --no-print-directory test TEST_ARGS="$$(scripts/list-tests $(BUILD) $(PATTERNS) | tr '\n' ' ')"
 
 KILLS ?= 1000
