@@ -27,7 +27,7 @@ float pattern_at(struct pattern pattern, uint64_t index)
 	case PATTERN_COUNT_100:
 		return (float)(index + 100);
 	case PATTERN_NEGATIVE:
-		return -(float)index;
+		return (float)-(int64_t)index; /* -(float)0 would be printed as -0 */
 	case PATTERN_KEYED:
 		break;
 	}
