@@ -14,6 +14,8 @@ TAP = re.compile(r"^(?P<no>not )?ok\b\s*(?P<number>\d+)?\s*(?:-\s*)?(?P<name>[^#
                  r"(?:#\s*(?P<word>SKIP|TODO)\S*\s*(?P<reason>.*))?", re.IGNORECASE)
 # The claim that did not hold, with its place.
 CLAIM = re.compile(r"#\s*[\w./-]+\.[ch]:\d+: ")
+# cmocka's line with the place of what failed, behind "not ok" and what was not so.
+PLACE = re.compile(r"#\s*([\w./-]+\.[ch]:\d+): error: Failure!$")
 # The line of a sanitizer's report that names the fault and its place; many more follow it.
 FAULT = re.compile(r"SUMMARY: \w+Sanitizer: |: runtime error: ")
 # UNIT_SKIP() of src/base/unit_test.h, in the comment before "ok".
@@ -76,7 +78,7 @@ def read_tap(totals, test, output):
     """Count every line of a TAP stream. Returns (results by outcome, lines planned or None).
 
     Why a test failed says the comment that names a claim and its place, else the last one before the test's line, or else
-    the first one behind it; the fault that a sanitizer reported comes before other comments.
+    the first one behind it, and cmocka's place; the fault that a sanitizer reported comes before other comments.
     """
     seen, planned, comment, unexplained = Counter(), None, "", False
     for line in output.splitlines():
@@ -97,6 +99,9 @@ def read_tap(totals, test, output):
         elif line.startswith("Bail out!"):
             totals.failed(test, line)
             seen["failed"] += 1
+        elif seen["failed"] and (place := PLACE.match(line)):
+            totals.explained(place[1])
+            comment, unexplained = "", False
         elif line.startswith("#") and unexplained:
             totals.explained(line.lstrip("# ").strip())
             unexplained = False
