@@ -61,8 +61,8 @@ build: configure ## build the library, the tool and the tests, in build/
 	@$(QUIETLY) meson compile -C $(BUILD)
 	@$(call LEFT_OUT,build)
 
-# Optional parts of $(BUILD) that lack a package, and how they are added: make setup-all $(1).
-LEFT_OUT = sed 's/$$/; to add them: make setup-all $(1)/' $(BUILD)/left-out
+# Optional parts that $(BUILD) lacks, and how they are added, for which `make $(1)` must run again.
+LEFT_OUT = sed 's/$$/ $(1)/' $(BUILD)/left-out
 
 demo: setup configure ## build the library, the broker and the tool, then show what they do; ARGS='--device host' and so on
 	@echo "building $(BUILD)"
