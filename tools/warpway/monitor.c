@@ -20,8 +20,8 @@ static int become(char *program, const char *needs, char *argv[])
 	argv[0] = program; /* by this name the broker knows it */
 	execvp(path, argv);
 	return refuse(
-		"cannot start %s: %s; Warpway is built with it where %s is found: in its source "
-		"folder, run 'make setup-all install', or 'make setup-all build' for a build folder",
+		"cannot start %s: %s; in Warpway's source folder, run 'make build', or 'make install' "
+		"if Warpway is installed; they say what to do if %s is missing",
 		path, strerror(errno), needs);
 }
 
