@@ -86,16 +86,14 @@ def print_lines(files):
             continue
         codes.append((path, code))
         lines[part_of(path, text)] += sum(1 for line in code.split("\n") if line.strip())
-    tests = sum(count for part, count in lines.items() if part.startswith("tests"))
-    total = sum(lines.values())
-    sums = {
-        "everything but tests": total - tests,
-        "bindings": sum(count for part, count in lines.items() if part.startswith("bindings")),
-        "src": lines["src: all else"] + lines["src: mpi"],
-        "tests": tests,
-    }
-    for part, count in [*sums.items(), *sorted(lines.items())]:
-        print(f"{count:8d}  {part}")
+    sums = Counter()
+    for part, count in lines.items():
+        path = part.split(": ") if part.startswith("tests") else ["everything but tests", *part.split(": ")]
+        for depth in range(len(path)):
+            sums[tuple(path[:depth + 1])] += count
+    print("   lines  of code")
+    for path, count in sorted(sums.items()):
+        print(f"{count:8d}  {'    ' * (len(path) - 1)}{path[-1]}")
     for folder in ("src/", "tools/", "bindings/python/src/"):
         functions, once = called_once(codes, folder)
         print(f"{folder}: {once} of {functions} functions ({100 * once // max(functions, 1)} %) are static and called once")
