@@ -12,9 +12,11 @@ DESTDIR ?=
 # Sanitizers need their shadow memory where the kernel's address randomisation may put something else.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-# Runs a command; what it says is shown if it fails, without ninja's steps, else only warnings.
+# Runs a command; what it says is shown if it fails, without ninja's steps, else only warnings. On a terminal ninja itself
+# shows how far it is, in one line.
 QUIETLY = quietly() { \
-	if said=$$("$$@" 2>&1); then printf '%s\n' "$$said" | grep 'warning:' || :; \
+	if [ "$$1" = ninja ] && [ -t 2 ]; then "$$@" >&2 || exit 1; \
+	elif said=$$("$$@" 2>&1); then printf '%s\n' "$$said" | grep 'warning:' || :; \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
@@ -58,7 +60,7 @@ SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bin
 
 build: configure ## build the library, the tool and the tests, in build/
 	@echo "building $(BUILD)"
-	@$(QUIETLY) meson compile -C $(BUILD)
+	@$(QUIETLY) ninja -C $(BUILD)
 	@$(call LEFT_OUT,build)
 
 # Optional parts that $(BUILD) lacks, and how they are added, for which `make $(1)` must run again.
@@ -66,7 +68,7 @@ LEFT_OUT = sed 's/$$/ $(1)/' $(BUILD)/left-out
 
 demo: setup configure ## build the library, the broker and the tool, then show what they do; ARGS='--device host' and so on
 	@echo "building $(BUILD)"
-	@$(QUIETLY) meson compile -C $(BUILD) demo
+	@$(QUIETLY) ninja -C $(BUILD) demo
 	@$(BUILD)/tools/warpway demo $(ARGS)
 	@$(call LEFT_OUT,build)
 
@@ -249,7 +251,7 @@ install: setup ## install an optimised build; PREFIX=/usr/local, DESTDIR= for pa
 	@$(MAKE) --no-print-directory configure BUILD=build-install TESTS=disabled MESON_ARGS='$(RELEASE)'
 	@meson configure build-install --prefix='$(PREFIX)'
 	@echo 'building build-install'
-	@$(QUIETLY) meson compile -C build-install
+	@$(QUIETLY) ninja -C build-install
 	@DESTDIR='$(DESTDIR)' meson install -C build-install --no-rebuild --quiet
 	@echo 'installed in $(DESTDIR)$(PREFIX)'
 	@$(call LEFT_OUT,install)
