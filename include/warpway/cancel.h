@@ -32,9 +32,12 @@
  *       ends.
  *     - An object that was published is published; ww_broker_stat() shows both.
  *     - An object that a put replaced has ended.
- *     - The escrow of a token that was exported lasts for its full time.
+ *     - The escrow of a token that was exported lasts for its full time, and with it the name of a
+ *       barrier that was created.
  *     - A use of a counted token that was imported is used up.
  *     - Tokens that were revoked are invalid.
+ *     - If a rank of a barrier was taken, and another process got this member before it was taken
+ *       back, this member counts for that process as one that has left.
  *
  * ww_cancel_nowait() is a different flag: a call with this flag asks no broker, so the call has
  * none of these effects when it returns WW_CANCELLED. Use it if a call seldom waits, and your

@@ -106,7 +106,7 @@ void ww_broker_client_remove_at_release(struct ww_broker *broker,
 
 	pthread_mutex_lock(&broker->lock);
 	hold = ww_holds_find(&broker->holds, id);
-	if (hold && !hold->removed_name)
+	if (ww_hold_is_live(hold) && !hold->removed_name)
 		hold->removed_name = strdup(name);
 	pthread_mutex_unlock(&broker->lock);
 }

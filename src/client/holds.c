@@ -87,7 +87,7 @@ struct ww_hold *ww_holds_take(struct ww_holds *holds, const uint8_t id[WW_WIRE_I
 	if (!hold)
 		hold = insert(holds, id, spare);
 	ww_list_remove(&hold->due);
-	if (hold->count == 0) {
+	if (is_own && hold->count == 0) {
 		free(hold->removed_name);
 		hold->removed_name = NULL;
 	}
@@ -151,6 +151,15 @@ void ww_holds_lose_all(struct ww_holds *holds)
 		ww_holds_forget(holds, due);
 	ww_list_for_each (link, &holds->all)
 		ww_container(link, struct ww_hold, link)->is_lost = true;
+}
+
+size_t ww_holds_live_count(const struct ww_holds *holds)
+{
+	size_t count = 0;
+
+	ww_list_for_each (link, &holds->all)
+		count += ww_hold_is_live(ww_container(link, struct ww_hold, link));
+	return count;
 }
 
 size_t ww_holds_list(const struct ww_holds *holds, struct ww_wire_held *out_ids)

@@ -40,7 +40,7 @@ struct ww_hold {
 	bool is_own;     /* this process put the object */
 	bool is_lost;    /* the broker does not know it any more */
 	bool is_revoked; /* tokens were revoked: the broker is asked about each token */
-	char *removed_name; /* owned; a name that is taken from the object before the release; or NULL */
+	char *removed_name; /* owned; it is taken from the object before the release; or NULL */
 };
 
 struct ww_holds {
@@ -85,8 +85,8 @@ void ww_holds_drop(struct ww_holds *holds, struct ww_hold *hold);
 void ww_holds_forget(struct ww_holds *holds, struct ww_hold *hold);
 
 /*
- * Frees those that are due, unless their objects are to be removed: the next broker takes what it is
- * not told of as released.
+ * Frees those that are due, unless their objects are to be removed: for the next broker, what it is
+ * not told of is released.
  */
 void ww_holds_forget_due(struct ww_holds *holds);
 
@@ -95,6 +95,8 @@ struct ww_hold *ww_holds_first_due(const struct ww_holds *holds);
 
 /* For when the broker ended, and its objects with it: all holds are lost, those due are freed. */
 void ww_holds_lose_all(struct ww_holds *holds);
+
+size_t ww_holds_live_count(const struct ww_holds *holds);
 
 /*
  * Lists the ids of all holds that are live, or whose object is to be removed.

@@ -32,6 +32,7 @@
 struct ww_recovery {
 	struct ww_wire_held *held; /* owned; the list: held_count ids, then put_count ids */
 	size_t held_count;
+	size_t live_count;            /* of them are held; the others are to be removed */
 	size_t put_count;             /* of puts without an answer */
 	struct ww_wire_held *unknown; /* owned; those of the list that the broker does not know */
 	size_t unknown_count;
@@ -84,6 +85,7 @@ static ww_status list_held(struct ww_broker *broker, struct ww_recovery *recover
 
 	ww_holds_forget_due(&broker->holds);
 	recovery->held_count = ww_holds_list(&broker->holds, NULL);
+	recovery->live_count = ww_holds_live_count(&broker->holds);
 	recovery->put_count = list_puts(broker, NULL);
 	count = recovery->held_count + recovery->put_count;
 	if (count == 0)
@@ -194,12 +196,12 @@ static ww_status start_broker(const struct ww_broker *broker, struct ww_recovery
 {
 	if (!recovery->may_start || ww_environment_is_on(WW_VARIABLE_NO_START))
 		return WW_ERR_NO_BROKER; /* ww_connection_connect() has recorded it */
-	if (recovery->held_count > 0) {
+	if (recovery->live_count > 0) {
 		recovery->has_lost_all = true;
 		return ww_fail(WW_ERR_NO_BROKER,
 			"the broker at %s has ended, and with it what this process held there (objects: "
 			"%zu); the next call starts a new one",
-			broker->address.path, recovery->held_count);
+			broker->address.path, recovery->live_count);
 	}
 	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->connection));
 	recovery->is_welcome = true;

@@ -343,10 +343,10 @@ static void request_clean_up(struct ww_broker *broker, struct ww_request *reques
 
 	if (request->state == WW_REQUEST_SENT && request->is_cancel_due && !broker->is_ending)
 		(void)ww_broker_client_send_cancel(broker, request);
-	if (request->has_stale)
-		ww_broker_client_release_unknown(broker, request->stale_id);
 	if (request->id && was_sent && request->state != WW_REQUEST_ANSWERED)
 		request_undo(broker, request);
+	else if (request->has_stale)
+		ww_broker_client_release_unknown(broker, request->stale_id);
 }
 
 static ww_status request_run(struct ww_broker *broker, struct ww_request *request)

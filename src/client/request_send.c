@@ -108,12 +108,10 @@ void ww_broker_client_release_unknown(struct ww_broker *broker, const uint8_t id
 void ww_broker_client_undo_put(struct ww_broker *broker, struct ww_request *request)
 {
 	const struct ww_wire_put *put = request->message;
-	struct ww_hold *hold;
+	struct ww_hold *hold = ww_holds_take(&broker->holds, put->id, true, &request->spare);
 
-	if (ww_holds_find(&broker->holds, put->id))
-		return;
-	hold = ww_holds_take(&broker->holds, put->id, true, &request->spare);
-	hold->removed_name = strdup(put->name);
+	if (!hold->removed_name) /* another thread may have got the object before */
+		hold->removed_name = strdup(put->name);
 	ww_holds_drop(&broker->holds, hold);
 	ww_broker_client_send_due(broker);
 }

@@ -24,7 +24,6 @@
 #include "base/random.h"
 #include "share/call_limit.h"
 #include "share/choose_broker.h"
-#include "share/inside.h"
 #include "share/token_import.h"
 #include "share/sync_object.h"
 #include "sync/barrier.h"
@@ -59,9 +58,6 @@ static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *of
 	ww_try(ww_put_request_put(offer, &hold, broker, 0));
 	memcpy(info.object_id, offer->put.id, sizeof(info.object_id));
 	status = ww_export_object(broker, &info, &escrow, out_token);
-	/* An escrow that came too late would keep the name of a barrier that nobody was told of. */
-	if (status != WW_OK && offer->put.name[0])
-		(void)ww_inside_remove(broker, offer->put.name, offer->put.id);
 	ww_attachments_fini(&hold);
 	return status;
 }
@@ -263,13 +259,13 @@ static void free_rank(struct joining *joining)
 {
 	const struct ww_barrier *barrier = joining->barrier;
 	struct ww_wire_remove message = {.flags = 0};
-	uint8_t id[WW_WIRE_ID_BYTES];
 
+	if (!ww_hold_ref_find(&barrier->members[barrier->rank]->attachments, joining->broker,
+		    message.id))
+		return;
 	snprintf(message.name, sizeof(message.name), "%s", name_of(joining, barrier->rank));
-	if (!tell(joining, WW_WIRE_REMOVE, &message) &&
-		ww_hold_ref_find(&barrier->members[barrier->rank]->attachments, joining->broker,
-			id))
-		ww_broker_client_remove_at_release(joining->broker, id, message.name);
+	if (!tell(joining, WW_WIRE_REMOVE, &message))
+		ww_broker_client_remove_at_release(joining->broker, message.id, message.name);
 }
 
 /* All are there, so the barrier is for its members alone: it ends with the last of them. */

@@ -10,6 +10,8 @@
 #include <warpway/event.h>
 #include <warpway/timeline.h>
 
+#include "base/cancel.h"
+#include "client/request_exchange.h"
 #include "share/sync_object.h"
 
 static void version_1_and_no_request(struct stand_in *self)
@@ -109,7 +111,9 @@ UNIT_TEST(event_is_not_shared)
 
 /* --- a put without an answer, of an object that stays --- */
 
-static void take_put(int peer, struct ww_wire_put *out_put)
+#define RELEASES (WW_HOLDS_RELEASES + 1) /* more than a client stores */
+
+static uint32_t take_put(int peer, struct ww_wire_put *out_put)
 {
 	static struct stand_in_packet packet;
 
@@ -118,6 +122,7 @@ static void take_put(int peer, struct ww_wire_put *out_put)
 		ww_wire_decode_put(packet.bytes, packet.count, WW_REMOVES_BY_ID, out_put) == WW_OK);
 	while (packet.fd_count > 0)
 		close(packet.fds[--packet.fd_count]);
+	return packet.header.serial;
 }
 
 /* First it is removed: an object that is released while it has its name has left. */
@@ -147,18 +152,26 @@ static void put_without_an_answer(struct stand_in *self)
 	take_undo(peer, &put);
 }
 
-static ww_timeline *put_too_late(ww_broker *broker)
+static ww_timeline *put_in_vain(ww_broker *broker, ww_status expected)
 {
 	const struct ww_name_params params = {.struct_size = sizeof(params),
 		.mode = 0444,
 		.gid = WW_GID_OWN,
 		.flags = WW_SHARE_STAYS};
-	uint64_t former_ns = broker->timeout_ns;
 	ww_timeline *timeline;
 
 	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
+	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), expected);
+	return timeline;
+}
+
+static ww_timeline *put_too_late(ww_broker *broker)
+{
+	uint64_t former_ns = broker->timeout_ns;
+	ww_timeline *timeline;
+
 	broker->timeout_ns = 50000000;
-	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), WW_ERR_NO_BROKER);
+	timeline = put_in_vain(broker, WW_ERR_NO_BROKER);
 	broker->timeout_ns = former_ns;
 	return timeline;
 }
@@ -217,6 +230,68 @@ UNIT_TEST(timeline_that_stays_is_taken_back_from_the_next_broker)
 	assert_int_equal(ww_broker_client_ensure(broker, false), WW_OK);
 	ww_timeline_unref(timeline);
 	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+static void answer_after_many_releases(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	struct ww_wire_put put;
+	uint32_t serial;
+	int peer;
+
+	self->version = WW_REMOVES_BY_ID;
+	peer = stand_in_accept(self);
+	serial = take_put(peer, &put);
+	sem_post(&self->reached);
+	for (int i = 0; i < RELEASES; i++)
+		stand_in_take(peer, WW_WIRE_RELEASE, &packet);
+	stand_in_done(peer, serial);
+	take_put(peer, &put);
+	sem_post(&self->reached);
+	take_undo(peer, &put);
+}
+
+struct putter {
+	ww_broker *broker;
+	ww_cancel *cancel;
+};
+
+static void *put_until_cancelled(void *context)
+{
+	struct putter *putter = context;
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(putter->cancel);
+
+	return put_in_vain(putter->broker, WW_CANCELLED);
+}
+
+/*
+ * So many releases were sent after the put that its hold may be one of them, and it is sent again.
+ * That time it has no answer.
+ */
+UNIT_TEST(timeline_that_stays_is_taken_back_after_releases)
+{
+	struct putter putter;
+	struct stand_in self;
+	pthread_t thread;
+	void *timeline;
+
+	stand_in_start(&self, answer_after_many_releases);
+	putter.broker = stand_in_open(&self, 0);
+	assert_int_equal(ww_cancel_create(&putter.cancel), WW_OK);
+	assert_int_equal(pthread_create(&thread, NULL, put_until_cancelled, &putter), 0);
+	stand_in_await(&self);
+	pthread_mutex_lock(&putter.broker->lock);
+	for (int i = 0; i < RELEASES; i++)
+		ww_broker_client_release_unknown(putter.broker,
+			(uint8_t[WW_WIRE_ID_BYTES]){1, (uint8_t)i});
+	pthread_mutex_unlock(&putter.broker->lock);
+	stand_in_await(&self);
+	ww_cancel_set(putter.cancel);
+	pthread_join(thread, &timeline);
+	ww_timeline_unref(timeline);
+	ww_cancel_unref(putter.cancel);
+	ww_broker_unref(putter.broker);
 	stand_in_finish(&self);
 }
 
