@@ -37,9 +37,9 @@ struct ww_hold {
 	struct ww_list due;      /* in holds.due: the count is 0, and the broker must be told */
 	uint8_t id[WW_WIRE_ID_BYTES];
 	uint32_t count;
-	bool is_own;     /* this process put the object */
-	bool is_lost;    /* the broker does not know it any more */
-	bool is_revoked; /* tokens were revoked: the broker is asked about each token */
+	bool is_own;        /* this process put the object */
+	bool is_lost;       /* the broker does not know it any more */
+	bool is_revoked;    /* tokens were revoked: the broker is asked about each token */
 	char *removed_name; /* owned; it is taken from the object before the release; or NULL */
 };
 
