@@ -200,7 +200,7 @@ static ww_status obey_cut(void)
 	int count = 0;
 
 	for (int fd = 3; fd < 64; fd++) {
-		struct sockaddr_un peer;
+		struct sockaddr_un peer = {0}; /* of a pair it has no path */
 		socklen_t length = sizeof(peer);
 
 		if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
