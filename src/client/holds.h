@@ -13,7 +13,8 @@
  *
  * An object that stays when it is released (a member of a barrier or of a queue) tells others that
  * this member came and left. If it did not become one, because a put had no answer for example, the
- * object is removed first. Until both were sent it counts as held.
+ * object is removed first. Until both were sent it counts as held. If this process puts the object
+ * anew before, neither is sent.
  *
  * A release that was sent after a get may end the hold that the answer of the get brings. So the
  * last releases are stored, with their places in the order of sending.

@@ -58,7 +58,7 @@ UNIT_TEST(undone_put_is_held_until_it_was_sent)
 	ww_holds_forget_due(&holds);
 	assert_null(ww_holds_find(&holds, first));
 	assert_ptr_equal(ww_holds_first_due(&holds), hold);
-	assert_false(ww_hold_is_live(hold));
+	assert_int_equal(ww_holds_live_count(&holds), 0);
 	assert_int_equal(ww_holds_list(&holds, &listed), 1);
 	assert_memory_equal(listed.id, second, sizeof(second));
 	ww_holds_lose_all(&holds);

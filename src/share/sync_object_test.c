@@ -141,6 +141,59 @@ static void take_undo(int peer, const struct ww_wire_put *put)
 	close(peer);
 }
 
+static ww_timeline *put_staying(ww_broker *broker, ww_status expected)
+{
+	const struct ww_name_params params = {.struct_size = sizeof(params),
+		.mode = 0444,
+		.gid = WW_GID_OWN,
+		.flags = WW_SHARE_STAYS};
+	ww_timeline *timeline;
+
+	ww_assert(ww_timeline_create(NULL, &timeline) == WW_OK);
+	ww_assert(ww_sync_object_timeline(timeline, broker, "a", &params) == expected);
+	return timeline;
+}
+
+/* Puts a timeline, of which it is told nothing until it is cancelled. */
+struct putter {
+	struct stand_in self;
+	ww_broker *broker;
+	ww_cancel *cancel;
+	pthread_t thread;
+};
+
+static void *put_until_cancelled(void *context)
+{
+	struct putter *putter = context;
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(putter->cancel);
+
+	return put_staying(putter->broker, WW_CANCELLED);
+}
+
+static void putter_start(struct putter *putter, void (*script)(struct stand_in *self))
+{
+	stand_in_start(&putter->self, script);
+	putter->broker = stand_in_open(&putter->self, 0);
+	assert_int_equal(ww_cancel_create(&putter->cancel), WW_OK);
+	assert_int_equal(pthread_create(&putter->thread, NULL, put_until_cancelled, putter), 0);
+}
+
+/* Cancels it when the script says that it is time, and makes another connection if there is none. */
+static void putter_finish(struct putter *putter)
+{
+	void *timeline;
+
+	stand_in_await(&putter->self);
+	ww_cancel_set(putter->cancel);
+	pthread_join(putter->thread, &timeline);
+	stand_in_tell(&putter->self);
+	assert_int_equal(ww_broker_client_ensure(putter->broker, false), WW_OK);
+	ww_timeline_unref(timeline);
+	ww_cancel_unref(putter->cancel);
+	ww_broker_unref(putter->broker);
+	stand_in_finish(&putter->self);
+}
+
 static void put_without_an_answer(struct stand_in *self)
 {
 	struct ww_wire_put put;
@@ -149,46 +202,17 @@ static void put_without_an_answer(struct stand_in *self)
 	self->version = WW_REMOVES_BY_ID;
 	peer = stand_in_accept(self);
 	take_put(peer, &put);
+	sem_post(&self->reached);
 	take_undo(peer, &put);
-}
-
-static ww_timeline *put_in_vain(ww_broker *broker, ww_status expected)
-{
-	const struct ww_name_params params = {.struct_size = sizeof(params),
-		.mode = 0444,
-		.gid = WW_GID_OWN,
-		.flags = WW_SHARE_STAYS};
-	ww_timeline *timeline;
-
-	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
-	assert_int_equal(ww_sync_object_timeline(timeline, broker, "a", &params), expected);
-	return timeline;
-}
-
-static ww_timeline *put_too_late(ww_broker *broker)
-{
-	uint64_t former_ns = broker->timeout_ns;
-	ww_timeline *timeline;
-
-	broker->timeout_ns = 50000000;
-	timeline = put_in_vain(broker, WW_ERR_NO_BROKER);
-	broker->timeout_ns = former_ns;
-	return timeline;
 }
 
 /* Else a process that joins a barrier too late would break it: its rank would stay taken. */
 UNIT_TEST(timeline_that_stays_is_taken_back)
 {
-	struct stand_in self;
-	ww_timeline *timeline;
-	ww_broker *broker;
+	struct putter putter;
 
-	stand_in_start(&self, put_without_an_answer);
-	broker = stand_in_open(&self, 0);
-	timeline = put_too_late(broker);
-	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	putter_start(&putter, put_without_an_answer);
+	putter_finish(&putter);
 }
 
 static void end_in_a_put(struct stand_in *self)
@@ -205,6 +229,7 @@ static void end_in_a_put(struct stand_in *self)
 	take_put(peer, &put);
 	close(peer);
 	self->is_known = true;
+	sem_post(&self->reached);
 	stand_in_wait(self->told[0]);
 	peer = stand_in_accept(self);
 	stand_in_take(peer, WW_WIRE_CONFIRM, &packet);
@@ -219,18 +244,10 @@ static void end_in_a_put(struct stand_in *self)
 /* The broker may have executed it before it ended, and the next one knows the object. */
 UNIT_TEST(timeline_that_stays_is_taken_back_from_the_next_broker)
 {
-	struct stand_in self;
-	ww_timeline *timeline;
-	ww_broker *broker;
+	struct putter putter;
 
-	stand_in_start(&self, end_in_a_put);
-	broker = stand_in_open(&self, 0);
-	timeline = put_too_late(broker);
-	stand_in_tell(&self);
-	assert_int_equal(ww_broker_client_ensure(broker, false), WW_OK);
-	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	putter_start(&putter, end_in_a_put);
+	putter_finish(&putter);
 }
 
 static void answer_after_many_releases(struct stand_in *self)
@@ -252,19 +269,6 @@ static void answer_after_many_releases(struct stand_in *self)
 	take_undo(peer, &put);
 }
 
-struct putter {
-	ww_broker *broker;
-	ww_cancel *cancel;
-};
-
-static void *put_until_cancelled(void *context)
-{
-	struct putter *putter = context;
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(putter->cancel);
-
-	return put_in_vain(putter->broker, WW_CANCELLED);
-}
-
 /*
  * So many releases were sent after the put that its hold may be one of them, and it is sent again.
  * That time it has no answer.
@@ -272,26 +276,43 @@ static void *put_until_cancelled(void *context)
 UNIT_TEST(timeline_that_stays_is_taken_back_after_releases)
 {
 	struct putter putter;
-	struct stand_in self;
-	pthread_t thread;
-	void *timeline;
 
-	stand_in_start(&self, answer_after_many_releases);
-	putter.broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_cancel_create(&putter.cancel), WW_OK);
-	assert_int_equal(pthread_create(&thread, NULL, put_until_cancelled, &putter), 0);
-	stand_in_await(&self);
+	putter_start(&putter, answer_after_many_releases);
+	stand_in_await(&putter.self);
 	pthread_mutex_lock(&putter.broker->lock);
 	for (int i = 0; i < RELEASES; i++)
 		ww_broker_client_release_unknown(putter.broker,
 			(uint8_t[WW_WIRE_ID_BYTES]){1, (uint8_t)i});
 	pthread_mutex_unlock(&putter.broker->lock);
-	stand_in_await(&self);
-	ww_cancel_set(putter.cancel);
-	pthread_join(thread, &timeline);
+	putter_finish(&putter);
+}
+
+static void answer_a_put(struct stand_in *self)
+{
+	struct ww_wire_put put;
+	int peer;
+
+	self->version = WW_REMOVES_BY_ID;
+	peer = stand_in_accept(self);
+	stand_in_done(peer, take_put(peer, &put));
+	take_undo(peer, &put);
+}
+
+/* As of a member whose rank the broker did not free in time, because it was started anew. */
+UNIT_TEST(timeline_is_removed_when_it_is_released)
+{
+	uint8_t id[WW_WIRE_ID_BYTES];
+	struct stand_in self;
+	ww_timeline *timeline;
+	ww_broker *broker;
+
+	stand_in_start(&self, answer_a_put);
+	broker = stand_in_open(&self, 0);
+	timeline = put_staying(broker, WW_OK);
+	assert_true(ww_hold_ref_find(&timeline->attachments, broker, id));
+	ww_broker_client_remove_at_release(broker, id, "a");
 	ww_timeline_unref(timeline);
-	ww_cancel_unref(putter.cancel);
-	ww_broker_unref(putter.broker);
+	ww_broker_unref(broker);
 	stand_in_finish(&self);
 }
 
