@@ -178,7 +178,7 @@ static void putter_start(struct putter *putter, void (*script)(struct stand_in *
 	assert_int_equal(pthread_create(&putter->thread, NULL, put_until_cancelled, putter), 0);
 }
 
-/* Cancels it when the script says that it is time, and makes another connection if there is none. */
+/* Cancels it when the script says so, and makes another connection if there is none. */
 static void putter_finish(struct putter *putter)
 {
 	void *timeline;
