@@ -274,13 +274,15 @@ UNIT_TEST(parameters_as_structs)
 	assert_int_equal(ww_signature_result_get(text, 1, &info), WW_END);
 }
 
-/* A dimension that only results have must be given. */
+/* A dimension that only results have must be given, one of an array's need not. */
 UNIT_TEST(a_dimension_of_results)
 {
 	struct ww_parameter_info info = WW_INIT(struct ww_parameter_info);
 
 	assert_int_equal(ww_signature_parameter_get("i64 n -> f32[n] x", 0, &info), WW_OK);
 	assert_int_equal(info.flags, WW_PARAMETER_DIMENSION);
+	assert_int_equal(ww_signature_parameter_get("i64 n, f32[4, n] x read", 0, &info), WW_OK);
+	assert_int_equal(info.flags, WW_PARAMETER_OPTIONAL | WW_PARAMETER_DIMENSION);
 }
 
 UNIT_TEST(as_a_whole)

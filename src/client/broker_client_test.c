@@ -198,6 +198,63 @@ UNIT_TEST(known_by_two_paths)
 	stand_in_finish(&self);
 }
 
+/* One more than a packet tells. */
+#define MANY_HOLDS 2049
+
+static const uint8_t *numbered(uint32_t number)
+{
+	static uint8_t id[WW_WIRE_ID_BYTES];
+
+	memcpy(id, &number, sizeof(number));
+	return id;
+}
+
+static void restart_with_many_holds(struct stand_in *self)
+{
+	static const struct ww_wire_confirmed answer;
+	static struct stand_in_packet packet;
+	static bool is_told[MANY_HOLDS];
+	struct ww_wire_confirm confirm;
+	struct ww_wire_held held;
+	uint32_t number, told = 0;
+	int peer = stand_in_accept(self);
+
+	for (uint32_t i = 0; i < MANY_HOLDS; i++)
+		grant(peer, take_get(peer, "a"), numbered(i));
+	close(peer);
+	self->is_known = true;
+	peer = stand_in_accept(self);
+	do {
+		stand_in_take(peer, WW_WIRE_CONFIRM, &packet);
+		stand_in_decode(confirm, &packet, &confirm);
+		while (ww_wire_held_next(&confirm.held, &held)) {
+			memcpy(&number, held.id, sizeof(number));
+			ww_assert(number < MANY_HOLDS && !is_told[number]);
+			is_told[number] = true;
+			told++;
+		}
+		stand_in_send(peer, confirmed, &answer, packet.header.serial, NULL, 0);
+	} while (!confirm.last);
+	ww_assert(told == MANY_HOLDS);
+	grant(peer, take_get(peer, "b"), object);
+	close(peer);
+}
+
+/* A broker that was restarted is told all that is held, in as many packets as it takes. */
+UNIT_TEST(holds_of_several_packets)
+{
+	struct ww_broker *broker;
+	struct stand_in self;
+
+	stand_in_start(&self, restart_with_many_holds);
+	broker = stand_in_open(&self, 0);
+	for (uint32_t i = 0; i < MANY_HOLDS; i++)
+		assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_int_equal(get(broker, "b", 0, true), WW_OK);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
 /* --- answers --- */
 
 static void answer_crosswise(struct stand_in *self)

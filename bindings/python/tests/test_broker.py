@@ -103,6 +103,32 @@ def test_arguments_of_a_broker_are_checked(arguments, error):
         warpway.Broker(**arguments)
 
 
+def sockets():
+    """How many sockets this process has."""
+    links = []
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{number}"))
+        except FileNotFoundError:  # the folder's own
+            pass
+    return sum(link.startswith("socket:") for link in links)
+
+
+def use_and_close(_, device):
+    before = sockets()
+    with warpway.Broker() as broker:
+        connected = sockets()
+        warpway.Channel(None, slot_bytes=8, device=device, broker=broker).close()
+        warpway.WorkQueue(None, slot_bytes=8, device=device, broker=broker).close()
+        warpway.Service(device=device, broker=broker).close()
+    until(lambda: sockets() == before, sockets)
+    return connected - before
+
+
+def test_the_connection_ends_with_its_last_use(broker, device, spawn):
+    assert spawn(use_and_close, device).result() == 1
+
+
 def test_a_closed_broker_serves_no_call(broker):
     closed = warpway.Broker()
     assert not closed.closed

@@ -146,6 +146,7 @@ def test_timelines():
 def test_streams(device):
     def step():
         with warpway.Stream(device) as stream, warpway.zeros(4, device=device) as array:
+            array[:2].copy_from(array[2:])  # by a stream of the library's
             stream.call(object)
             array.ready(stream).wait()
             array.wait(stream)
