@@ -4,7 +4,10 @@
  */
 #include "base/unit_test.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <warpway/device.h>
 
@@ -64,6 +67,37 @@ UNIT_TEST(infos)
 	info.struct_size = 0;
 	assert_fails(ww_device_info_get(device, &info), WW_ERR_INVALID);
 	ww_device_unref(device);
+}
+
+/* Whether a GPU is refused since its driver cannot be loaded, for the reason of an errno. */
+static bool driver_fails(int error)
+{
+	ww_device *device;
+
+	return ww_device_open("cuda:0", &device) == WW_ERR_NO_DEVICE &&
+		strstr(ww_error_last()->message, "no NVIDIA driver: libcuda.so.1: ") &&
+		strstr(ww_error_last()->message, strerror(error));
+}
+
+/* But a driver that could not be loaded for another reason is loaded later. */
+UNIT_TEST(missing_driver_is_looked_for_once)
+{
+	struct rlimit files, none;
+	bool fails_without_files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = files;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	fails_without_files = driver_fails(EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_true(fails_without_files);
+	if (!driver_fails(ENOENT))
+		UNIT_SKIP("the machine has a driver");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	fails_without_files = driver_fails(ENOENT);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_true(fails_without_files);
 }
 
 UNIT_MAIN("device")

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/loader.h"
 #include "device/cuda/cuda_abi.h"
 
 #define LIBRARY      "libcuda.so.1"
@@ -79,17 +80,17 @@ static bool load(void)
 		FUNCTIONS(ENTRY)
 #undef ENTRY
 	};
-	void *library = dlopen(LIBRARY, RTLD_NOLOAD | RTLD_NOW);
+	void *library = ww_loader_open(LIBRARY, RTLD_NOLOAD | RTLD_NOW);
 
 	if (!library)
 		return false;
 	/* The handle stays: our functions must not be unloaded. */
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		*entries[i].function = dlsym(library, entries[i].symbol);
+		*entries[i].function = ww_loader_symbol(library, entries[i].symbol);
 		if (!*entries[i].function)
 			return false;
 	}
-	*(void **)&driver.cuStreamIsCapturing = dlsym(library, "cuStreamIsCapturing");
+	*(void **)&driver.cuStreamIsCapturing = ww_loader_symbol(library, "cuStreamIsCapturing");
 	return true;
 }
 

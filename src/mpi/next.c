@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/loader.h"
+
 __thread int ww_mpi_depth;
 
 static const char *const names[WW_MPI_NUMBERS] = {WW_MPI_NAMES};
@@ -16,7 +18,7 @@ static _Atomic(void *) functions[WW_MPI_NUMBERS][2]; /* MPI_X, PMPI_X; NULL: not
 
 void *ww_mpi_next_of_name(const char *name)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = ww_loader_symbol(RTLD_NEXT, name);
 
 	if (!function) {
 		fprintf(stderr,

@@ -24,6 +24,7 @@
 #include <warpway/broker.h>
 #include <warpway/memory.h>
 
+#include "base/loader.h"
 #include "mpi/comm.h"
 #include "mpi/error.h"
 #include "mpi/group.h"
@@ -254,7 +255,7 @@ const char *ww_mpi_direct_problem(void)
 /* Whether calls of a function come to this library, whichever code makes them. */
 static bool is_ours(const char *function)
 {
-	void *address = dlsym(RTLD_DEFAULT, function);
+	void *address = ww_loader_symbol(RTLD_DEFAULT, function);
 	Dl_info theirs, mine;
 
 	return address && dladdr(address, &theirs) && dladdr((void *)&ww_mpi_direct_state, &mine) &&

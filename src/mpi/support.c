@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/loader.h"
 #include "mpi/next.h"
 #include "mpi/settings.h"
 
@@ -20,7 +21,7 @@ static bool is_passing;
 /* MPICH's function calls its other one, which is ours: in a call of ours that passes through. */
 static void ask(void)
 {
-	query_fn *query = (query_fn *)dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
+	query_fn *query = (query_fn *)ww_loader_symbol(RTLD_NEXT, "MPIX_Query_cuda_support");
 
 	ww_mpi_depth++;
 	is_passing = ww_mpi_settings()->route == WW_MPI_ROUTE_MPI ||

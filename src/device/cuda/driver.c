@@ -6,18 +6,24 @@
  * again, even if it fails to start: the driver does not survive that.
  */
 #include "device/cuda/driver.h"
-#include "base/process.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/loader.h"
+#include "base/process.h"
 
 #define LIBRARY "libcuda.so.1"
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_cuda_driver driver; /* written under lock until is_ready, constant from then on */
 static bool is_ready;                /* under lock */
+/* What dlerror() said when the file was missing; under lock. */
+static char absence[200] WW_PER_PROCESS;
 
 struct entry {
 	const char *name;
@@ -164,17 +170,38 @@ static ww_status initialise(void)
 		"the NVIDIA driver does not start");
 }
 
+/* The file itself, not one that it needs. dlerror() speaks the language of the program. */
+static bool is_absent(const char *text)
+{
+	char buffer[100];
+
+	return strncmp(text, LIBRARY ":", sizeof(LIBRARY)) == 0 &&
+		strstr(text, strerror_r(ENOENT, buffer, sizeof(buffer)));
+}
+
+/* A missing file is not looked for again; after other failures the next call tries anew. */
+static ww_status open_library(void **out_library)
+{
+	const char *text;
+
+	*out_library = absence[0] ? NULL : ww_loader_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (*out_library)
+		return WW_OK;
+	text = absence[0] ? absence : dlerror();
+	if (text != absence && is_absent(text))
+		snprintf(absence, sizeof(absence), "%s", text);
+	return ww_fail(WW_ERR_NO_DEVICE,
+		"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"", text);
+}
+
 static ww_status load(void)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *library;
 	ww_PFN_cuGetProcAddress get_proc_address;
 	ww_status status;
 
-	if (!library)
-		return ww_fail(WW_ERR_NO_DEVICE,
-			"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"",
-			dlerror());
-	*(void **)&get_proc_address = dlsym(library, "cuGetProcAddress_v2");
+	ww_try(open_library(&library));
+	*(void **)&get_proc_address = ww_loader_symbol(library, "cuGetProcAddress_v2");
 	if (get_proc_address)
 		status = find_functions(get_proc_address);
 	else

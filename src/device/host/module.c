@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/loader.h"
 #include "device/host/host.h"
 #include "device/module.h"
 #include "device/module_image.h"
@@ -64,7 +65,7 @@ static struct host_kernel *kernel_from_base(struct ww_kernel *kernel)
 static struct host_module *module_free(struct host_module *module)
 {
 	if (module->library)
-		dlclose(module->library);
+		ww_loader_close(module->library);
 	ww_fd_close(module->fd);
 	ww_module_fini(&module->base);
 	free(module);
@@ -79,7 +80,7 @@ static ww_status open_library(struct host_module *module, const struct ww_module
 {
 	const char *reason;
 
-	module->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	module->library = ww_loader_open(path, RTLD_NOW | RTLD_LOCAL);
 	if (module->library)
 		return WW_OK;
 	reason = dlerror();
@@ -152,7 +153,7 @@ void ww_host_module_unload(struct ww_module *base)
 /* Return: a symbol that the module itself defines, of this type; NULL. */
 static void *find_symbol(const struct host_module *module, const char *name, unsigned int type)
 {
-	void *address = dlsym(module->library, name);
+	void *address = ww_loader_symbol(module->library, name);
 	struct link_map *defines = NULL;
 	struct link_map *own = NULL;
 	const ElfW(Sym) *symbol = NULL;
