@@ -95,11 +95,12 @@ test:
 	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 5 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
+# Patterns are for list-tests: the shell does not replace them by names of files (set -f).
 some-tests: configure ## run tests by their names or suites, and build only what they need; PATTERNS='base_clock suite:broker'
-	@targets=$$(scripts/list-tests --targets $(BUILD) $(PATTERNS)) || exit; \
+	@set -f; targets=$$(scripts/list-tests --targets $(BUILD) $(PATTERNS)) || exit; \
 	echo "building what these tests need, in $(BUILD)"; \
 	$(QUIETLY) ninja -C $(BUILD) $$targets
-	@$(MAKE) --no-print-directory test TEST_ARGS="$$(scripts/list-tests $(BUILD) $(PATTERNS) | tr '\n' ' ')"
+	@$(MAKE) --no-print-directory test TEST_ARGS="$$(set -f; scripts/list-tests $(BUILD) $(PATTERNS) | tr '\n' ' ')"
 
 KILLS ?= 1000
 crash-replace: build ## kill the broker and writers while they replace names; KILLS=1000
