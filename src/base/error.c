@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static _Thread_local struct ww_error record;
 
@@ -68,6 +69,18 @@ ww_status(ww_fail)(ww_status status, const char *format, ...)
 	return status;
 }
 
+/* What to do about EMFILE. */
+static const char *file_limit(char *out_text, size_t bytes)
+{
+	struct rlimit limit = {0};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	snprintf(out_text, bytes,
+		"this process may have %llu descriptors; raise the limit (ulimit -n)",
+		(unsigned long long)limit.rlim_cur);
+	return out_text;
+}
+
 WW_PRINTF(4, 0)
 static ww_status fail_errno(ww_status status, int error, const char *remedy, const char *format,
 	va_list arguments)
@@ -75,6 +88,10 @@ static ww_status fail_errno(ww_status status, int error, const char *remedy, con
 	const char *text = strerrordesc_np(error);
 	const char *name = strerrorname_np(error);
 	char answer[96];
+	char limit[96];
+
+	if (error == EMFILE && !remedy)
+		remedy = file_limit(limit, sizeof(limit));
 
 	snprintf(answer, sizeof(answer), "%s (%s)", text ? text : "unknown error",
 		name ? name : "no name");

@@ -80,7 +80,8 @@ ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3) WW_
 
 /*
  * Records what the kernel answered: "<message>: <text of the error> (ENAME)", then "; <remedy>"
- * unless it is NULL. Returns the status that @error stands for, see ww_status_from_errno().
+ * unless it is NULL; of EMFILE it is then the limit and how to raise it.
+ * Returns the status that @error stands for, see ww_status_from_errno().
  */
 ww_status ww_fail_errno(int error, const char *remedy, const char *format, ...)
 	WW_PRINTF(3, 4) WW_COLD;

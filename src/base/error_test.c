@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 
 UNIT_TEST(own_failure)
 {
@@ -34,6 +35,11 @@ UNIT_TEST(kernel_failure)
 	assert_int_equal(ww_error_last()->native, EMFILE);
 	assert_string_equal(ww_error_last()->message,
 		"cannot open x: Too many open files (EMFILE); close some");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){100, 200}), 0);
+	ww_fail_errno(EMFILE, NULL, "no file");
+	assert_string_equal(ww_error_last()->message,
+		"no file: Too many open files (EMFILE); this process may have 100 descriptors; raise the "
+		"limit (ulimit -n)");
 	ww_fail_errno_as(WW_ERR_DESCRIPTOR, EINVAL, NULL, "no");
 	assert_int_equal(ww_error_last()->status, WW_ERR_DESCRIPTOR);
 	assert_string_equal(ww_error_last()->message, "no: Invalid argument (EINVAL)");

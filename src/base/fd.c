@@ -35,8 +35,7 @@ ww_status ww_fd_duplicate(int fd, int *out_fd)
 {
 	*out_fd = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
 	if (*out_fd < 0)
-		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-			"cannot duplicate descriptor %d", fd);
+		return ww_fail_errno(errno, NULL, "cannot duplicate descriptor %d", fd);
 	return WW_OK;
 }
 

@@ -153,9 +153,7 @@ static ww_status check_descriptors(int socket, const struct arrival *arrival)
 	bool is_cut = arrival->scm.flags & MSG_CTRUNC;
 
 	if (is_cut && fd_count <= 1)
-		return ww_fail(WW_ERR_LIMIT,
-			"a descriptor that came over socket %d was lost: this process has too many open; "
-			"raise the limit (ulimit -n)",
+		return ww_fail_errno(EMFILE, NULL, "a descriptor that came over socket %d was lost",
 			socket);
 	if (is_cut || fd_count != 1)
 		return ww_fail(WW_ERR_PROTOCOL,

@@ -136,8 +136,8 @@ static ww_status fail_open(int error, const char *folder)
 	if (error == ENOTDIR || error == ELOOP)
 		return ww_fail(WW_ERR_ACCESS,
 			"%.110s, where a broker is to listen, is no folder; remove it", folder);
-	return ww_fail_errno(error, error == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-		"cannot open %.110s, where a broker is to listen", folder);
+	return ww_fail_errno(error, NULL, "cannot open %.110s, where a broker is to listen",
+		folder);
 }
 
 ww_status ww_address_open_folder(const struct ww_address *address, int *out_folder)

@@ -332,8 +332,7 @@ static ww_status open_socket(int *out_fd)
 	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-			"cannot make a socket to a broker");
+		return ww_fail_errno(errno, NULL, "cannot make a socket to a broker");
 	ww_try(ww_fd_adopt(&fd));
 	*out_fd = ww_fd_steal(&fd);
 	return WW_OK;

@@ -24,6 +24,7 @@
  * The caller of all static functions holds the broker's lock, but for request_run(). The functions
  * that wait drop it meanwhile: lead(), follow(), wait_for_room(), request_connect().
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -164,10 +165,8 @@ static ww_status request_failure(const struct ww_broker *broker, const struct ww
 
 	switch (request->failure) {
 	case WW_ERR_LIMIT:
-		return ww_fail(WW_ERR_LIMIT,
-			"the broker granted %s, but its descriptors had no room: this process has too many "
-			"open; raise the limit (ulimit -n)",
-			what);
+		return ww_fail_errno(EMFILE, NULL,
+			"the broker granted %s, but its descriptors had no room", what);
 	case WW_ERR_NO_BROKER:
 		return ww_fail(WW_ERR_NO_BROKER,
 			"the broker at %s ended %d times while it had this request, %s", path,

@@ -35,8 +35,7 @@ static ww_status open_file(int *out_fd)
 	if (*out_fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
 		*out_fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*out_fd < 0)
-		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-			"cannot make a memory file");
+		return ww_fail_errno(errno, NULL, "cannot make a memory file");
 	return ww_fd_adopt(out_fd);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "service/peers.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,8 +295,7 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	if (info->kind != WW_OBJECT_SERVICE || info->fd_count <= CLIENT_FDS)
 		return WW_ERR_UNSUPPORTED; /* what cannot be a client is not asked for */
 	if (!ww_service_file_limit_look(meeting->service))
-		return ww_fail(WW_ERR_LIMIT,
-			"no descriptors are left for one more client; raise the limit (ulimit -n)");
+		return ww_fail_errno(EMFILE, NULL, "cannot serve one more client");
 	return peer_get(meeting);
 }
 

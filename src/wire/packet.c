@@ -100,10 +100,7 @@ static ww_status fail_cut(int socket, const struct ww_scm_arrival *arrival)
 		return ww_fail(WW_ERR_DESCRIPTOR,
 			"lost descriptors of a packet from socket %d: %s took their room; switch it off",
 			socket, option);
-	return ww_fail(WW_ERR_LIMIT,
-		"lost descriptors of a packet from socket %d: this process has too many open; raise "
-		"the limit (ulimit -n)",
-		socket);
+	return ww_fail_errno(EMFILE, NULL, "lost descriptors of a packet from socket %d", socket);
 }
 
 static ww_status check(int socket, const struct ww_scm_arrival *arrival, size_t count, size_t room)

@@ -84,8 +84,8 @@ ww_status table_create(const struct table_layout *layout, int *out_fd)
 	if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
 		fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
-		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-			"cannot make a memory file for the table %s", name);
+		return ww_fail_errno(errno, NULL, "cannot make a memory file for the table %s",
+			name);
 	ww_try(ww_fd_adopt(&fd));
 	/* The table contains secrets. */
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
