@@ -310,6 +310,12 @@ extern const struct ww_backend ww_host_backend;
 extern const struct ww_backend ww_cuda_backend;
 
 /*
+ * For a backend that cannot map memory of GPUs. It says why the process sees no GPU, if that is so.
+ * Return: WW_ERR_UNSUPPORTED.
+ */
+ww_status ww_device_fail_gpu_memory(void);
+
+/*
  * Sets up what all streams have; takes a reference of the device. The backend sets stream->native
  * before any other code sees the stream. fini gives both back.
  */

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,6 +25,8 @@ static const struct ww_backend *const backends[] = {&ww_host_backend, &ww_cuda_b
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list devices WW_PER_PROCESS = WW_LIST_INIT(devices); /* open ones, under lock */
+/* Why the best device was host, when it was last asked for; under lock. */
+static char no_gpu_reason[WW_ERROR_MESSAGE_BYTES] WW_PER_PROCESS;
 static struct ww_device *host; /* the one of these that is the host, or the parent's; under lock */
 
 static const struct ww_backend *find_backend(uint32_t id)
@@ -168,8 +171,27 @@ static ww_status open_best(struct ww_device **out_device)
 	if (status == WW_OK || status == WW_ERR_FORKED)
 		return status;
 	ww_log_debug("using host: %s", ww_error_last()->message);
+	pthread_mutex_lock(&lock);
+	snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s", ww_error_last()->message);
+	pthread_mutex_unlock(&lock);
 	ww_error_restore(&record);
 	return open_device(&ww_host_backend, NULL, out_device);
+}
+
+ww_status ww_device_fail_gpu_memory(void)
+{
+	char reason[sizeof(no_gpu_reason)];
+
+	pthread_mutex_lock(&lock);
+	memcpy(reason, no_gpu_reason, sizeof(reason));
+	pthread_mutex_unlock(&lock);
+	if (reason[0])
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot import memory of a GPU: this process sees no GPU, because %s",
+			reason);
+	return ww_fail(WW_ERR_UNSUPPORTED,
+		"cannot import memory of a GPU into host: the CPU cannot map it; import it into a "
+		"cuda device and copy");
 }
 
 ww_status ww_device_open(const char *name, ww_device **out_device)

@@ -63,3 +63,15 @@ def test_visible_devices(gpu):
             "print(warpway.Device(sys.argv[1]).index)")
     for visible in (last.uuid, str(count - 1)):
         assert run_python(code, last.uuid, array.token().text, CUDA_VISIBLE_DEVICES=visible) == f"1 {last.uuid} 0 {b'abcd'}\n0\n"
+
+
+@pytest.mark.parametrize("visible", ["-1", "", "GPU-00000000-0000-0000-0000-000000000000"])
+def test_no_gpu_is_visible(gpu, visible):
+    with warpway.zeros(4, "uint8", device=gpu) as array:
+        code = ("import sys, warpway\n"
+                "try:\n"
+                "    warpway.Token(sys.argv[1]).open().pointer\n"
+                "except warpway.Unsupported as error:\n"
+                "    print(error)")
+        said = run_python(code, array.token().text, CUDA_VISIBLE_DEVICES=visible)
+    assert f'this process sees no GPU, because CUDA_VISIBLE_DEVICES is "{visible}", which shows no GPU' in said

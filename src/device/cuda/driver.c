@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/loader.h"
@@ -154,6 +155,7 @@ static void find_later_functions(ww_PFN_cuGetProcAddress get_proc_address)
 
 static ww_status initialise(void)
 {
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	ww_CUresult result;
 
 	ww_process_set_uses_gpu(true);
@@ -166,6 +168,10 @@ static ww_status initialise(void)
 			"start this process with exec() (Python: multiprocessing.set_start_method(\"spawn\")), "
 			"or use \"host\"",
 			"CUDA refuses a child made by fork() from a process that used it");
+	if (result == WW_CUDA_ERROR_NO_DEVICE && visible)
+		return ww_cuda_fail_as(WW_ERR_NO_DEVICE, &driver, result,
+			"let it name a GPU, or unset it",
+			"CUDA_VISIBLE_DEVICES is \"%.80s\", which shows no GPU", visible);
 	return ww_cuda_fail_as(WW_ERR_NO_DEVICE, &driver, result, "nvidia-smi should list a GPU",
 		"the NVIDIA driver does not start");
 }

@@ -175,9 +175,7 @@ static ww_status host_memory_import(struct ww_mapping *mapping,
 	WW_AUTO_FD int fd = -1;
 
 	if (source->backing != WW_BACKING_MEMFD)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"cannot import memory of a GPU into host: the CPU cannot map it; import it into a "
-			"cuda device and copy");
+		return ww_device_fail_gpu_memory();
 	ww_try(ww_fd_duplicate(source->fd, &fd));
 	ww_try(ww_memfd_check(fd, source->bytes));
 	ww_try(map_file(mapping, fd, source->kind, source->bytes, access));
