@@ -32,6 +32,18 @@ enum {
 
 #define VERSION_WHOLE 1 /* describes whole memories of our own */
 
+const char *ww_memory_kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[WW_MEMORY_VMM] = "WW_MEMORY_VMM",
+		[WW_MEMORY_HOST] = "WW_MEMORY_HOST",
+		[WW_MEMORY_LEGACY] = "WW_MEMORY_LEGACY",
+		[WW_MEMORY_CUDA_POOL] = "WW_MEMORY_CUDA_POOL",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "unknown";
+}
+
 static void put(uint8_t *at, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
@@ -144,9 +156,8 @@ static ww_status check_kind(const struct ww_description *fields, bool is_second_
 	if ((kind == WW_MEMORY_LEGACY) != (fields->backing == WW_BACKING_CUDA_LEGACY) ||
 		(kind == WW_MEMORY_CUDA_POOL) != (fields->backing == WW_BACKING_CUDA_POOL))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description says that memory of kind %" PRIu32
-			" has backing %d",
-			kind, (int)fields->backing);
+			"a memory's description says that memory of kind %s has backing %d",
+			ww_memory_kind_name(kind), (int)fields->backing);
 	return WW_OK;
 }
 

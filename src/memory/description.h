@@ -33,6 +33,9 @@
 
 #define WW_DESCRIPTION_VERSION 2
 
+/* "WW_MEMORY_VMM", ...; "unknown" for what is no kind, so messages give the number, too. */
+const char *ww_memory_kind_name(uint32_t kind);
+
 struct ww_description {
 	enum ww_backing backing;
 	uint32_t kind;   /* WW_MEMORY_... */

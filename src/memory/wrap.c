@@ -440,9 +440,9 @@ ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_h
 	mapping = memory->mapping;
 	if (!mapping->foreign)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"memory of kind %" PRIu32
-			" has no legacy handle: only that of cuMemAlloc() has, wrapped with ww_memory_wrap()",
-			mapping->kind);
+			"memory of kind %s has no legacy handle: only that of cuMemAlloc() has, wrapped "
+			"with ww_memory_wrap()",
+			ww_memory_kind_name(mapping->kind));
 	ww_try(mapping->device->backend->foreign_handle(mapping, out_handle->bytes));
 	*out_offset = memory->offset;
 	return WW_OK;
