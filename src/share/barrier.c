@@ -125,6 +125,7 @@ struct joining {
 	struct ww_barrier *barrier;
 	uint64_t deadline_ns;
 	uint32_t rank;            /* as asked for */
+	const char *barrier_name; /* NULL: got by a token */
 	char name[WW_NAME_BYTES]; /* inside the barrier's object */
 };
 
@@ -223,6 +224,16 @@ static ww_status get_member(struct joining *joining, uint32_t rank)
 	}
 }
 
+static ww_status fail_absent(const struct joining *joining, uint32_t rank)
+{
+	if (joining->barrier_name)
+		return ww_fail(WW_TIMED_OUT,
+			"rank %" PRIu32 " did not join barrier '%.100s' in time", rank,
+			joining->barrier_name);
+	return ww_fail(WW_TIMED_OUT, "rank %" PRIu32 " did not join barrier %.*s in time", rank,
+		WW_NAME_INSIDE_CHARS - 1, joining->name);
+}
+
 static ww_status get_others(struct joining *joining)
 {
 	struct ww_barrier *barrier = joining->barrier;
@@ -232,6 +243,8 @@ static ww_status get_others(struct joining *joining)
 
 		if (!barrier->members[rank])
 			status = get_member(joining, rank);
+		if (status == WW_TIMED_OUT)
+			return fail_absent(joining, rank);
 		if (status != WW_OK)
 			return status;
 	}
@@ -342,6 +355,7 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	struct joining joining = {
 		.rank = rank,
+		.barrier_name = name,
 		.deadline_ns = ww_clock_deadline_ns(timeout_ns),
 	};
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};

@@ -77,22 +77,13 @@ static void refuse_join(ww_status status, const char *word, const char *name, ui
 	MUST(!barrier);
 }
 
-static void late_to_join(const char *name, uint32_t rank, uint64_t timeout_ns)
-{
-	ww_barrier *barrier = (ww_barrier *)&name;
-
-	MUST_STATUS(WW_TIMED_OUT,
-		ww_barrier_get(scene.broker, name, rank, timeout_ns, NULL, &barrier));
-	MUST(!barrier);
-}
-
 SCENE_CASE(barrier_join_refuses, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_memory *memory;
 
 	refuse_join(WW_ERR_NOT_FOUND, "'x'", "x", 0, 0);
-	late_to_join("x", 0, 2 * MS);
+	refuse_join(WW_TIMED_OUT, "'x' was not there", "x", 0, 2 * MS);
 	refuse_join(WW_ERR_INVALID, "", "a//b", 0, FOREVER);
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 3), NULL, NULL));
 	refuse_join(WW_ERR_INVALID, "rank 3", "x", 3, FOREVER);
@@ -196,9 +187,10 @@ SCENE_CASE(barrier_join_times_out, NO_DEVICE)
 {
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, NULL));
 	for (int i = 0; i < 5; i++) {
-		late_to_join("x", 1, 0);
-		late_to_join("x", 1, 2 * MS);
-		late_to_join("x", WW_BARRIER_ANY_RANK, 2 * MS);
+		refuse_join(WW_TIMED_OUT, "did not join barrier 'x' in time", "x", 1, 0);
+		refuse_join(WW_TIMED_OUT, "did not join barrier 'x' in time", "x", 1, 2 * MS);
+		refuse_join(WW_TIMED_OUT, "did not join barrier 'x' in time", "x",
+			WW_BARRIER_ANY_RANK, 2 * MS);
 	}
 	remove_it();
 }
