@@ -169,16 +169,10 @@ static void refuse_types(struct raw *raw)
 	refuse(raw, open("/dev/zero", O_RDWR | O_CLOEXEC));
 }
 
-CASE(descriptor_types, 0)
-{
-	refuse_types(peer());
-}
+CASE_CALL(descriptor_types, 0, refuse_types(peer()))
 
 /* By another process, and with the same answers. */
-CASE(descriptor_types_of_another_user, AS_ROOT)
-{
-	refuse_types(peer_of(ALICE, ALICE));
-}
+CASE_CALL(descriptor_types_of_another_user, AS_ROOT, refuse_types(peer_of(ALICE, ALICE)))
 
 /* Readers are given what is for readers. */
 CASE(descriptor_access, 0)

@@ -275,34 +275,22 @@ static void kill_at_calls(struct death death, uint64_t step)
 		(unsigned long long)kill_at_each(&death, step_of_calls(step)));
 }
 
-CASE(broker_killed_at_every_message, 0)
-{
-	kill_at_messages((struct death){.role = "broker"});
-}
+CASE_CALL(broker_killed_at_every_message, 0, kill_at_messages((struct death){.role = "broker"}))
 
-CASE(broker_killed_at_every_call, 0)
-{
-	kill_at_calls((struct death){.role = "broker"}, 5);
-}
+CASE_CALL(broker_killed_at_every_call, 0, kill_at_calls((struct death){.role = "broker"}, 5))
 
 /*
  * The next broker, which finds everything as the one before left it, dies too, at each call of its
  * start.
  */
-CASE(broker_killed_while_it_adopts, 0)
-{
-	kill_at_calls((struct death){.role = "broker", .restarts = 1, .at_start = true}, 5);
-}
+CASE_CALL(broker_killed_while_it_adopts, 0,
+	kill_at_calls((struct death){.role = "broker", .restarts = 1, .at_start = true}, 5))
 
-CASE(supervisor_killed_at_every_message, 0)
-{
-	kill_at_messages((struct death){.role = "supervisor"});
-}
+CASE_CALL(supervisor_killed_at_every_message, 0,
+	kill_at_messages((struct death){.role = "supervisor"}))
 
-CASE(supervisor_killed_at_every_call, 0)
-{
-	kill_at_calls((struct death){.role = "supervisor"}, 1);
-}
+CASE_CALL(supervisor_killed_at_every_call, 0,
+	kill_at_calls((struct death){.role = "supervisor"}, 1))
 
 /* --- one object replaces another, and nobody is there to repeat it --- */
 

@@ -142,16 +142,10 @@ static void must_be_replaced_in_time(int signal)
 		MUST(++tries <= TRIES);
 }
 
-CASE(hung_broker_upgraded, 0)
-{
-	must_be_replaced_in_time(SIGHUP);
-}
+CASE_CALL(hung_broker_upgraded, 0, must_be_replaced_in_time(SIGHUP))
 
 /* The supervisor is killed, whose place the hung broker cannot take: a child of it does. */
-CASE(hung_broker_keeps, 0)
-{
-	must_be_replaced_in_time(SIGKILL);
-}
+CASE_CALL(hung_broker_keeps, 0, must_be_replaced_in_time(SIGKILL))
 
 /* It dies with the file in its table, before it has looked at it: the exit itself hangs. */
 CASE(hung_broker_killed_before_it_looked, 0)

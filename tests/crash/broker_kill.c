@@ -156,22 +156,14 @@ static uint32_t some_kills(uint32_t part)
 	return kills_wanted() / part > 0 ? kills_wanted() / part : 1;
 }
 
-CASE(load_broker_killed, 0)
-{
-	under_load("from the kill of the broker to the next answer", kill_broker, kills_wanted());
-}
-
-CASE(load_supervisor_killed, 0)
-{
+CASE_CALL(load_broker_killed, 0,
+	under_load("from the kill of the broker to the next answer", kill_broker, kills_wanted()))
+CASE_CALL(load_supervisor_killed, 0,
 	under_load("from the kill of the supervisor to the next broker's answer", kill_supervisor,
-		some_kills(5));
-}
-
-CASE(load_either_killed, 0)
-{
+		some_kills(5)))
+CASE_CALL(load_either_killed, 0,
 	under_load("from the kill of either to the next broker's answer", kill_either,
-		some_kills(2));
-}
+		some_kills(2)))
 
 CASE(load_one_killed_while_other_restarts, 0)
 {
@@ -181,7 +173,5 @@ CASE(load_one_killed_while_other_restarts, 0)
 		some_kills(5));
 }
 
-CASE(load_upgraded, 0)
-{
-	under_load("from SIGHUP to the next broker's answer", upgrade, some_kills(5));
-}
+CASE_CALL(load_upgraded, 0,
+	under_load("from SIGHUP to the next broker's answer", upgrade, some_kills(5)))

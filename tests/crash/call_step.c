@@ -351,15 +351,10 @@ static void kill_at_steps(step_meet_fn meet, const char *const *functions, int c
 	MUST(kills > least);
 }
 
-CASE(call_server_killed_at_each_step, 0)
-{
-	kill_at_steps(meet_serving, servers_steps, CHECK_COUNT(servers_steps), 40);
-}
-
-CASE(call_client_killed_at_each_step, 0)
-{
-	kill_at_steps(meet_calling, clients_steps, CHECK_COUNT(clients_steps), 20);
-}
+CASE_CALL(call_server_killed_at_each_step, 0,
+	kill_at_steps(meet_serving, servers_steps, CHECK_COUNT(servers_steps), 40))
+CASE_CALL(call_client_killed_at_each_step, 0,
+	kill_at_steps(meet_calling, clients_steps, CHECK_COUNT(clients_steps), 20))
 
 /* Where each kill costs a second, steps are enough: calls are the same on every device. */
 static void kill_at_calls(step_meet_fn meet, int least)
@@ -375,17 +370,6 @@ static void kill_at_calls(step_meet_fn meet, int least)
 	MUST(kills > least);
 }
 
-CASE(call_killed_at_each_call_creating, 0)
-{
-	kill_at_calls(meet_creating, 20);
-}
-
-CASE(call_killed_at_each_call_serving, 0)
-{
-	kill_at_calls(meet_serving, 20);
-}
-
-CASE(call_killed_at_each_call_calling, 0)
-{
-	kill_at_calls(meet_calling, 20);
-}
+CASE_CALL(call_killed_at_each_call_creating, 0, kill_at_calls(meet_creating, 20))
+CASE_CALL(call_killed_at_each_call_serving, 0, kill_at_calls(meet_serving, 20))
+CASE_CALL(call_killed_at_each_call_calling, 0, kill_at_calls(meet_calling, 20))

@@ -180,20 +180,9 @@ static void play(uint32_t policy)
 	end();
 }
 
-CASE(channel_torture_block, 0)
-{
-	play(WW_CHANNEL_BLOCK);
-}
-
-CASE(channel_torture_drop, 0)
-{
-	play(WW_CHANNEL_DROP_OLDEST);
-}
-
-CASE(channel_torture_latest, 0)
-{
-	play(WW_CHANNEL_LATEST);
-}
+CASE_CALL(channel_torture_block, 0, play(WW_CHANNEL_BLOCK))
+CASE_CALL(channel_torture_drop, 0, play(WW_CHANNEL_DROP_OLDEST))
+CASE_CALL(channel_torture_latest, 0, play(WW_CHANNEL_LATEST))
 
 int main(int argc, char **argv)
 {

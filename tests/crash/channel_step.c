@@ -504,20 +504,9 @@ static void kill_consumers(uint32_t by_policy)
 	check_note("killed at %d steps", count);
 }
 
-CASE(channel_consumer_killed_at_each_step_block, 0)
-{
-	kill_consumers(WW_CHANNEL_BLOCK);
-}
-
-CASE(channel_consumer_killed_at_each_step_drop, 0)
-{
-	kill_consumers(WW_CHANNEL_DROP_OLDEST);
-}
-
-CASE(channel_consumer_killed_at_each_step_latest, 0)
-{
-	kill_consumers(WW_CHANNEL_LATEST);
-}
+CASE_CALL(channel_consumer_killed_at_each_step_block, 0, kill_consumers(WW_CHANNEL_BLOCK))
+CASE_CALL(channel_consumer_killed_at_each_step_drop, 0, kill_consumers(WW_CHANNEL_DROP_OLDEST))
+CASE_CALL(channel_consumer_killed_at_each_step_latest, 0, kill_consumers(WW_CHANNEL_LATEST))
 
 /* Where each kill costs a second, steps are enough: calls are the same on every device. */
 static void kill_at_calls(step_meet_fn meet, int least)
@@ -534,20 +523,9 @@ static void kill_at_calls(step_meet_fn meet, int least)
 	MUST(count > least);
 }
 
-CASE(channel_killed_at_each_call_creating, 0)
-{
-	kill_at_calls(meet_creating, 20);
-}
-
-CASE(channel_killed_at_each_call_producing, 0)
-{
-	kill_at_calls(meet_producing, 5);
-}
-
-CASE(channel_killed_at_each_call_consuming, 0)
-{
-	kill_at_calls(meet_consuming, 20);
-}
+CASE_CALL(channel_killed_at_each_call_creating, 0, kill_at_calls(meet_creating, 20))
+CASE_CALL(channel_killed_at_each_call_producing, 0, kill_at_calls(meet_producing, 5))
+CASE_CALL(channel_killed_at_each_call_consuming, 0, kill_at_calls(meet_consuming, 20))
 
 /* A consumer whose time is over has no channel; one that comes later has all of it. */
 CASE(channel_joined_before_it_has_slots, 0)

@@ -178,25 +178,10 @@ static void kill_at_every_step(const char *role, int type)
 	ww_device_unref(device);
 }
 
-CASE(sender_killed_stream, 0)
-{
-	kill_at_every_step("sender", SOCK_STREAM);
-}
-
-CASE(sender_killed_seqpacket, 0)
-{
-	kill_at_every_step("sender", SOCK_SEQPACKET);
-}
-
-CASE(receiver_killed_stream, 0)
-{
-	kill_at_every_step("receiver", SOCK_STREAM);
-}
-
-CASE(receiver_killed_seqpacket, 0)
-{
-	kill_at_every_step("receiver", SOCK_SEQPACKET);
-}
+CASE_CALL(sender_killed_stream, 0, kill_at_every_step("sender", SOCK_STREAM))
+CASE_CALL(sender_killed_seqpacket, 0, kill_at_every_step("sender", SOCK_SEQPACKET))
+CASE_CALL(receiver_killed_stream, 0, kill_at_every_step("receiver", SOCK_STREAM))
+CASE_CALL(receiver_killed_seqpacket, 0, kill_at_every_step("receiver", SOCK_SEQPACKET))
 
 /* Sends a part of a message and waits to be killed. */
 ROLE(stammerer)

@@ -68,15 +68,8 @@ static void after(void (*harm)(void), const char *what)
 	cast_end(what);
 }
 
-CASE(broker_killed_before, 0)
-{
-	after(kill_broker, "after a restart of the broker");
-}
-
-CASE(supervisor_killed_before, 0)
-{
-	after(kill_supervisor, "after the supervisor's death");
-}
+CASE_CALL(broker_killed_before, 0, after(kill_broker, "after a restart of the broker"))
+CASE_CALL(supervisor_killed_before, 0, after(kill_supervisor, "after the supervisor's death"))
 
 /* In either order, with nothing or little in between. */
 CASE(broker_killed_at_once, 0)
@@ -191,15 +184,8 @@ static void cut_connections(void (*harm)(void))
 	cast_end("cut off");
 }
 
-CASE(connection_cut, 0)
-{
-	cut_connections(NULL);
-}
-
-CASE(connection_cut_and_broker_killed, 0)
-{
-	cut_connections(kill_broker);
-}
+CASE_CALL(connection_cut, 0, cut_connections(NULL))
+CASE_CALL(connection_cut_and_broker_killed, 0, cut_connections(kill_broker))
 
 /* It is as it was, and only a kill ends it. */
 static void must_still_wait(struct child *waiter)

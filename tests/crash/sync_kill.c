@@ -40,15 +40,8 @@ static void kill_at_random(const char *what, bool works)
 	cast_end(what);
 }
 
-CASE(killed_signalling, 0)
-{
-	kill_at_random("CPU signals", false);
-}
-
-CASE(killed_with_streams_at_work, 0)
-{
-	kill_at_random("streams at work", true);
-}
+CASE_CALL(killed_signalling, 0, kill_at_random("CPU signals", false))
+CASE_CALL(killed_with_streams_at_work, 0, kill_at_random("streams at work", true))
 
 /*
  * One waiter more is killed while it waits; nobody else notices, and the broker keeps nothing of

@@ -246,30 +246,11 @@ static const struct torture torture = {
 	.close = close_with_partner,
 };
 
-CASE(allocations_fail, 0)
-{
-	torture_case_calls(&torture, CALLS_ALLOCATIONS);
-}
-
-CASE(system_calls_fail, 0)
-{
-	torture_case_calls(&torture, CALLS_SYSTEM);
-}
-
-CASE(system_calls_fail_with_every_error, 0)
-{
-	torture_case_every_error(&torture);
-}
-
-CASE(driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(driver_fails_for_no_reason, 0)
-{
-	torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN);
-}
+CASE_CALL(allocations_fail, 0, torture_case_calls(&torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail, 0, torture_case_calls(&torture, CALLS_SYSTEM))
+CASE_CALL(system_calls_fail_with_every_error, 0, torture_case_every_error(&torture))
+CASE_CALL(driver_out_of_memory, 0, torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(driver_fails_for_no_reason, 0, torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
 
 /* --- the first one that needs a broker --- */
 
@@ -319,20 +300,9 @@ static const struct torture start_torture = {
 	.close = end_start,
 };
 
-CASE(allocations_fail_at_start, 0)
-{
-	torture_case_calls(&start_torture, CALLS_ALLOCATIONS);
-}
-
-CASE(system_calls_fail_at_start, 0)
-{
-	torture_case_calls(&start_torture, CALLS_SYSTEM);
-}
-
-CASE(system_calls_fail_with_every_error_at_start, 0)
-{
-	torture_case_every_error(&start_torture);
-}
+CASE_CALL(allocations_fail_at_start, 0, torture_case_calls(&start_torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail_at_start, 0, torture_case_calls(&start_torture, CALLS_SYSTEM))
+CASE_CALL(system_calls_fail_with_every_error_at_start, 0, torture_case_every_error(&start_torture))
 
 static const char *reason;
 

@@ -83,40 +83,16 @@ static const struct torture torture_serving = {
 	.close = torture_broker_stop,
 };
 
-CASE(making_allocations_fail, 0)
-{
-	torture_case_calls(&torture_making, CALLS_ALLOCATIONS);
-}
-
-CASE(making_system_calls_fail, 0)
-{
-	torture_case_every_error(&torture_making);
-}
-
-CASE(making_driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(serving_allocations_fail, 0)
-{
-	torture_case_calls(&torture_serving, CALLS_ALLOCATIONS);
-}
-
-CASE(serving_system_calls_fail, 0)
-{
-	torture_case_every_error(&torture_serving);
-}
-
-CASE(serving_driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(serving_driver_fails_for_no_reason, 0)
-{
-	torture_case_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN);
-}
+CASE_CALL(making_allocations_fail, 0, torture_case_calls(&torture_making, CALLS_ALLOCATIONS))
+CASE_CALL(making_system_calls_fail, 0, torture_case_every_error(&torture_making))
+CASE_CALL(making_driver_out_of_memory, 0,
+	torture_case_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(serving_allocations_fail, 0, torture_case_calls(&torture_serving, CALLS_ALLOCATIONS))
+CASE_CALL(serving_system_calls_fail, 0, torture_case_every_error(&torture_serving))
+CASE_CALL(serving_driver_out_of_memory, 0,
+	torture_case_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(serving_driver_fails_for_no_reason, 0,
+	torture_case_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN))
 
 int main(int argc, char **argv)
 {

@@ -122,20 +122,9 @@ static const struct torture torture = {
 	.run = scenario_run,
 };
 
-CASE(allocations_fail, 0)
-{
-	torture_calls(&torture, CALLS_ALLOCATIONS);
-}
-
-CASE(system_calls_fail, 0)
-{
-	torture_calls(&torture, CALLS_SYSTEM);
-}
-
-CASE(system_calls_fail_with_every_error, 0)
-{
-	torture_every_error(&torture);
-}
+CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail, 0, torture_calls(&torture, CALLS_SYSTEM))
+CASE_CALL(system_calls_fail_with_every_error, 0, torture_every_error(&torture))
 
 /* Makes memory while calls are interrupted. */
 static void make_large_memory(void)
@@ -171,15 +160,8 @@ CASE(allocation_interrupted_for_ever, 0)
 	make_large_memory();
 }
 
-CASE(driver_out_of_memory, 0)
-{
-	torture_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(driver_fails_for_no_reason, 0)
-{
-	torture_driver(&torture, WW_CUDA_ERROR_UNKNOWN);
-}
+CASE_CALL(driver_out_of_memory, 0, torture_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(driver_fails_for_no_reason, 0, torture_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
 
 /* The driver maps nothing but the whole of an allocation. */
 CASE(driver_maps_no_other_size, 0)

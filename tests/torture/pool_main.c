@@ -295,55 +295,20 @@ static const struct torture torture_meeting = {
 	.close = close_with_partner,
 };
 
-CASE(own_allocations_fail, 0)
-{
-	torture_case_calls(&torture_own, CALLS_ALLOCATIONS);
-}
-
-CASE(own_system_calls_fail, 0)
-{
-	torture_case_every_error(&torture_own);
-}
-
-CASE(own_driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(own_driver_fails_for_no_reason, 0)
-{
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
-}
-
-CASE(member_allocations_fail, 0)
-{
-	torture_case_calls(&torture_member, CALLS_ALLOCATIONS);
-}
-
-CASE(member_system_calls_fail, 0)
-{
-	torture_case_every_error(&torture_member);
-}
-
-CASE(member_driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(member_driver_fails_for_no_reason, 0)
-{
-	torture_case_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN);
-}
-
-CASE(meeting_allocations_fail, 0)
-{
-	torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS);
-}
-
-CASE(meeting_system_calls_fail, 0)
-{
-	torture_case_every_error(&torture_meeting);
-}
+CASE_CALL(own_allocations_fail, 0, torture_case_calls(&torture_own, CALLS_ALLOCATIONS))
+CASE_CALL(own_system_calls_fail, 0, torture_case_every_error(&torture_own))
+CASE_CALL(own_driver_out_of_memory, 0,
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(own_driver_fails_for_no_reason, 0,
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(member_allocations_fail, 0, torture_case_calls(&torture_member, CALLS_ALLOCATIONS))
+CASE_CALL(member_system_calls_fail, 0, torture_case_every_error(&torture_member))
+CASE_CALL(member_driver_out_of_memory, 0,
+	torture_case_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(member_driver_fails_for_no_reason, 0,
+	torture_case_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(meeting_allocations_fail, 0, torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS))
+CASE_CALL(meeting_system_calls_fail, 0, torture_case_every_error(&torture_meeting))
 
 int main(int argc, char **argv)
 {

@@ -213,35 +213,13 @@ static const struct torture torture_closing = {
 	.forgives = true,
 };
 
-CASE(allocations_fail, 0)
-{
-	torture_case_calls(&torture, CALLS_ALLOCATIONS);
-}
-
-CASE(system_calls_fail, 0)
-{
-	torture_case_every_error(&torture);
-}
-
-CASE(driver_out_of_memory, 0)
-{
-	torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CASE(driver_fails_for_no_reason, 0)
-{
-	torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN);
-}
-
-CASE(closing_while_calls_fail, 0)
-{
-	torture_every_error(&torture_closing);
-}
-
-CASE(closing_while_driver_fails, 0)
-{
-	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY);
-}
+CASE_CALL(allocations_fail, 0, torture_case_calls(&torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail, 0, torture_case_every_error(&torture))
+CASE_CALL(driver_out_of_memory, 0, torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(driver_fails_for_no_reason, 0, torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(closing_while_calls_fail, 0, torture_every_error(&torture_closing))
+CASE_CALL(closing_while_driver_fails, 0,
+	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY))
 
 static const char *reason;
 
