@@ -132,8 +132,6 @@ static const struct expectation start_expectations[] = {
 	{"waitpid", EINTR, WW_OK, true, ALWAYS},
 };
 
-static struct child partner;
-
 /* --- the partner --- */
 
 static ww_memory *partner_put(ww_device *device, ww_broker *broker, const char *name,
@@ -206,32 +204,15 @@ ROLE(partner)
 
 static void begin_run(void)
 {
-	child_tell(&partner, "begin");
-	child_hear(&partner, "begun");
+	child_tell(&torture_partner, "begin");
+	child_hear(&torture_partner, "begun");
 }
 
 static void end_run(void)
 {
-	child_tell(&partner, "end");
-	child_hear(&partner, "ended");
+	child_tell(&torture_partner, "end");
+	child_hear(&torture_partner, "ended");
 	torture_broker_must_be_idle();
-}
-
-static void open_with_partner(void)
-{
-	torture_broker_start();
-	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
-	child_start(&partner, "partner", NULL);
-	child_hear(&partner, "ready");
-	unsetenv("WARPWAY_BROKER");
-	torture_broker_watch();
-}
-
-static void close_with_partner(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	torture_broker_stop();
 }
 
 static const struct torture torture = {
@@ -242,15 +223,15 @@ static const struct torture torture = {
 	.run = broker_scenario_run,
 	.begin = begin_run,
 	.end = end_run,
-	.open = open_with_partner,
-	.close = close_with_partner,
+	.open = torture_partner_open,
+	.close = torture_partner_close,
 };
 
-CASE_CALL(allocations_fail, 0, torture_case_calls(&torture, CALLS_ALLOCATIONS))
-CASE_CALL(system_calls_fail, 0, torture_case_calls(&torture, CALLS_SYSTEM))
-CASE_CALL(system_calls_fail_with_every_error, 0, torture_case_every_error(&torture))
-CASE_CALL(driver_out_of_memory, 0, torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(driver_fails_for_no_reason, 0, torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail, 0, torture_calls(&torture, CALLS_SYSTEM))
+CASE_CALL(system_calls_fail_with_every_error, 0, torture_every_error(&torture))
+CASE_CALL(driver_out_of_memory, 0, torture_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(driver_fails_for_no_reason, 0, torture_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
 
 /* --- the first one that needs a broker --- */
 
@@ -300,9 +281,9 @@ static const struct torture start_torture = {
 	.close = end_start,
 };
 
-CASE_CALL(allocations_fail_at_start, 0, torture_case_calls(&start_torture, CALLS_ALLOCATIONS))
-CASE_CALL(system_calls_fail_at_start, 0, torture_case_calls(&start_torture, CALLS_SYSTEM))
-CASE_CALL(system_calls_fail_with_every_error_at_start, 0, torture_case_every_error(&start_torture))
+CASE_CALL(allocations_fail_at_start, 0, torture_calls(&start_torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail_at_start, 0, torture_calls(&start_torture, CALLS_SYSTEM))
+CASE_CALL(system_calls_fail_with_every_error_at_start, 0, torture_every_error(&start_torture))
 
 static const char *reason;
 

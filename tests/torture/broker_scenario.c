@@ -6,17 +6,15 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "support/fail_call.h"
-#include "support/check.h"
 #include "support/child.h"
 #include "support/subject.h"
+#include "torture/torture_step.h"
 
 #define NAME         "torture/object"
 #define MEMORIES_MAX 8
 #define NS_PER_MS    UINT64_C(1000000)
 
-const char *scenario_address;
 struct ww_broker_info scenario_info;
 struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
 
@@ -32,10 +30,8 @@ void scenario_allocate(void)
 }
 
 struct scenario {
-	const char *step; /* the first that failed; NULL: none */
-	bool is_over;     /* the connection ended, and what was held by it with that */
-	ww_status status;
-	struct ww_error record;
+	struct first_failure failure;
+	bool is_over; /* the connection ended, and what was held by it with that */
 	ww_device *device;
 	ww_broker *broker;
 	ww_watch *watch;
@@ -45,17 +41,6 @@ struct scenario {
 	struct ww_token token;
 	ww_event *events[2];
 };
-
-/* Return: whether to do it again, since this was the failure that was to be. */
-static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
-{
-	if (status == WW_OK || scenario->step)
-		return false;
-	scenario->step = step;
-	scenario->status = status;
-	ww_error_save(&scenario->record);
-	return true;
-}
 
 /*
  * Whether what failed made an end of the connection, with a broker that lives: then nothing is held
@@ -85,19 +70,19 @@ static void end_step(struct scenario *scenario, const char *step, ww_status stat
 	if (!is_of_loss(status) || !has_lost_connection())
 		check_status(__FILE__, __LINE__, step, WW_OK, status);
 	scenario->is_over = true;
-	if (is_of_loss(scenario->status))
-		scenario->status = WW_OK;
+	if (is_of_loss(scenario->failure.status))
+		scenario->failure.status = WW_OK;
 }
 
-#define DO(call)                                          \
-	do {                                              \
-		ww_status status_ = WW_OK;                \
-                                                          \
-		if (!scenario->is_over)                   \
-			status_ = (call);                 \
-		if (has_failed(scenario, #call, status_)) \
-			status_ = (call);                 \
-		end_step(scenario, #call, status_);       \
+#define DO(call)                                                         \
+	do {                                                             \
+		ww_status status_ = WW_OK;                               \
+                                                                         \
+		if (!scenario->is_over)                                  \
+			status_ = (call);                                \
+		if (step_has_failed(&scenario->failure, #call, status_)) \
+			status_ = (call);                                \
+		end_step(scenario, #call, status_);                      \
 	} while (0)
 
 static ww_memory **next(struct scenario *scenario)
@@ -114,16 +99,6 @@ static void release_memories(struct scenario *scenario)
 		*memory = ww_memory_unref(
 			*memory); /* a step that is left out leaves its place as it was */
 	}
-}
-
-static ww_status open_broker(struct scenario *scenario)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-
-	return ww_broker_open(&params, &scenario->broker);
 }
 
 static ww_status make(struct scenario *scenario)
@@ -371,18 +346,15 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 	ww_event_unref(scenario->events[0]);
 	ww_broker_unref(scenario->broker);
 	ww_device_unref(scenario->device);
-	*out_step = scenario->step;
-	if (scenario->step)
-		ww_error_restore(&scenario->record);
-	return scenario->status;
+	return step_report(&scenario->failure, out_step);
 }
 
 ww_status broker_scenario_run(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 
-	DO(open_broker(scenario));
+	DO(step_open_broker(&scenario->broker));
 	DO(ww_device_open(subject_name(), &scenario->device));
 	use_others(scenario);
 	use_wrapped_by_others(scenario);
@@ -395,7 +367,7 @@ ww_status broker_scenario_run(const char **out_step)
 
 ww_status broker_scenario_start(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 
 	DO(ww_broker_open(NULL, &scenario->broker));

@@ -42,7 +42,6 @@ ww_status broker_scenario_run(const char **out_step);
  */
 ww_status broker_scenario_start(const char **out_step);
 
-extern const char *scenario_address;
 extern struct ww_broker_info scenario_info; /* of the broker that was used last */
 
 #endif

@@ -19,27 +19,7 @@ static const struct expectation expectations[] = {
 	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
 	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
 	{"strdup", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
-	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fchmod", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
-	{"fcntl", EINVAL, WW_OK, true, RARELY},
-	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
-	/* Also asked whether two descriptors are the same: unknown means no. */
-	{"fstat", EIO, WW_ERR_SYSTEM, true, RARELY},
-	{"mmap", ENOMEM, WW_ERR_LIMIT, false, RARELY},
-	{"open", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"getrandom", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"eventfd", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, RARELY},
-	{"ppoll", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
-	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
-	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	SHARING_EXPECTATIONS,
 	/* What has no seals is no memory; to a server, who shows such files is no client. */
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, true, RARELY},
 };
@@ -83,16 +63,16 @@ static const struct torture torture_serving = {
 	.close = torture_broker_stop,
 };
 
-CASE_CALL(making_allocations_fail, 0, torture_case_calls(&torture_making, CALLS_ALLOCATIONS))
-CASE_CALL(making_system_calls_fail, 0, torture_case_every_error(&torture_making))
+CASE_CALL(making_allocations_fail, 0, torture_calls(&torture_making, CALLS_ALLOCATIONS))
+CASE_CALL(making_system_calls_fail, 0, torture_every_error(&torture_making))
 CASE_CALL(making_driver_out_of_memory, 0,
-	torture_case_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(serving_allocations_fail, 0, torture_case_calls(&torture_serving, CALLS_ALLOCATIONS))
-CASE_CALL(serving_system_calls_fail, 0, torture_case_every_error(&torture_serving))
+	torture_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(serving_allocations_fail, 0, torture_calls(&torture_serving, CALLS_ALLOCATIONS))
+CASE_CALL(serving_system_calls_fail, 0, torture_every_error(&torture_serving))
 CASE_CALL(serving_driver_out_of_memory, 0,
-	torture_case_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY))
+	torture_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY))
 CASE_CALL(serving_driver_fails_for_no_reason, 0,
-	torture_case_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN))
+	torture_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN))
 
 int main(int argc, char **argv)
 {

@@ -6,18 +6,16 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "support/broker.h"
-#include "support/check.h"
 #include "support/service.h"
 #include "support/subject.h"
+#include "torture/torture_broker.h"
+#include "torture/torture_step.h"
 
 #define BYTES   4096
 #define TEXT    "some bytes"
 #define FILLED  7
 #define PATIENT UINT64_C(3000000000) /* longer than a server waits before it asks a broker again */
-
-const char *scenario_address;
 
 enum {
 	MARK,
@@ -35,9 +33,7 @@ static const char *const signatures[FUNCTIONS] = {"u8[n] x write, u64 at",
 	"i64 a, i64 b = 10 -> i64 sum"};
 
 static struct {
-	const char *step; /* the first that failed; NULL: none */
-	ww_status status;
-	struct ww_error record;
+	struct first_failure failure;
 	ww_device *device;
 	ww_broker *broker;
 	ww_service *service;
@@ -46,68 +42,21 @@ static struct {
 	ww_ticket *tickets[FUNCTIONS];
 	uint32_t functions[FUNCTIONS];
 	struct ww_token token; /* of the service */
-} scenario;
-
-/* Return: whether to do it again, since this was the failure that was to be. */
-static bool has_failed(const char *step, ww_status status)
-{
-	if (status == WW_OK || scenario.step)
-		return false;
-	scenario.step = step;
-	scenario.status = status;
-	ww_error_save(&scenario.record);
-	return true;
-}
-
-#define DO(call)                                                                 \
-	do {                                                                     \
-		ww_status status_ = (call);                                      \
-                                                                                 \
-		if (has_failed(#call, status_))                                  \
-			status_ = (call);                                        \
-		if (status_ != WW_OK)                                            \
-			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
-	} while (0)
-
-/* What gives something out does so if, and only if, it succeeds. */
-static ww_status gives(ww_status status, const void *out)
-{
-	MUST_EQUAL(status == WW_OK, out != NULL);
-	return status;
-}
-
-static ww_status report(const char **out_step)
-{
-	*out_step = scenario.step;
-	if (scenario.step)
-		ww_error_restore(&scenario.record);
-	return scenario.status;
-}
+} the_scenario, *const scenario = &the_scenario;
 
 static void release_all(void)
 {
 	for (int i = 0; i < FUNCTIONS; i++)
-		ww_ticket_unref(scenario.tickets[i]);
+		ww_ticket_unref(scenario->tickets[i]);
 	for (int i = 0; i < 2; i++)
-		ww_client_unref(scenario.clients[i]);
-	ww_service_unref(scenario.service);
-	ww_memory_unref(scenario.memory);
-	ww_broker_unref(scenario.broker);
-	ww_device_unref(scenario.device);
+		ww_client_unref(scenario->clients[i]);
+	ww_service_unref(scenario->service);
+	ww_memory_unref(scenario->memory);
+	ww_broker_unref(scenario->broker);
+	ww_device_unref(scenario->device);
 }
 
 /* --- steps --- */
-
-static ww_status open_broker(void)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-	ww_status status = ww_broker_open(&params, &scenario.broker);
-
-	return gives(status, scenario.broker);
-}
 
 static ww_status create(void)
 {
@@ -115,10 +64,10 @@ static ww_status create(void)
 		.struct_size = sizeof(params),
 		.calls_max = 8,
 	};
-	ww_status status = ww_service_create(scenario.device, scenario.broker, "s", &params, NULL,
-		&scenario.service);
+	ww_status status = ww_service_create(scenario->device, scenario->broker, "s", &params, NULL,
+		&scenario->service);
 
-	return gives(status, scenario.service);
+	return step_gives(status, scenario->service);
 }
 
 static ww_status nothing(void *context, ww_call *call)
@@ -141,46 +90,46 @@ static ww_status offer(int index)
 	uint32_t uid = 1000;
 
 	if (index == MARK)
-		return ww_service_offer_batch(scenario.service, names[index], signatures[index],
+		return ww_service_offer_batch(scenario->service, names[index], signatures[index],
 			nothing_at_once, NULL, NULL);
-	return ww_service_offer(scenario.service, names[index], signatures[index], nothing, NULL,
+	return ww_service_offer(scenario->service, names[index], signatures[index], nothing, NULL,
 		index == ADD ? WW_PARAMS(struct ww_function_params, .uids = &uid, .uid_count = 1)
 			     : NULL);
 }
 
 static ww_status make_memory(void)
 {
-	ww_status status = ww_memory_create(scenario.device,
-		WW_PARAMS(struct ww_memory_params, .bytes = BYTES), &scenario.memory);
+	ww_status status = ww_memory_create(scenario->device,
+		WW_PARAMS(struct ww_memory_params, .bytes = BYTES), &scenario->memory);
 
-	return gives(status, scenario.memory);
+	return step_gives(status, scenario->memory);
 }
 
 static ww_status open_client(void)
 {
-	ww_status status = ww_client_open(scenario.broker, "s", NULL, 0, NULL,
-		&scenario.clients[0]);
+	ww_status status = ww_client_open(scenario->broker, "s", NULL, 0, NULL,
+		&scenario->clients[0]);
 
-	return gives(status, scenario.clients[0]);
+	return step_gives(status, scenario->clients[0]);
 }
 
 static ww_status import_client(void)
 {
-	ww_status status = ww_client_import(scenario.broker, &scenario.token, NULL, NULL,
-		&scenario.clients[1]);
+	ww_status status = ww_client_import(scenario->broker, &scenario->token, NULL, NULL,
+		&scenario->clients[1]);
 
-	return gives(status, scenario.clients[1]);
+	return step_gives(status, scenario->clients[1]);
 }
 
 static ww_status find(int index)
 {
-	return ww_client_find(scenario.clients[0], names[index], NULL, 0, NULL,
-		&scenario.functions[index]);
+	return ww_client_find(scenario->clients[0], names[index], NULL, 0, NULL,
+		&scenario->functions[index]);
 }
 
 static ww_status submit(int index)
 {
-	const struct ww_value array = value_memory(scenario.memory);
+	const struct ww_value array = value_memory(scenario->memory);
 	const struct ww_value values[FUNCTIONS][2] = {
 		[MARK] = {array, value_u64(0)},
 		[FILL] = {array, value_u8(FILLED)},
@@ -188,12 +137,12 @@ static ww_status submit(int index)
 		[ECHO] = {value_bytes(TEXT, sizeof(TEXT))},
 		[ADD] = {value_i64(3), value_i64(4)},
 	};
-	ww_status status = ww_client_submit(scenario.clients[0], scenario.functions[index],
+	ww_status status = ww_client_submit(scenario->clients[0], scenario->functions[index],
 		values[index], index == ECHO ? 1 : 2,
 		WW_PARAMS(struct ww_submit_params, .lane = (uint32_t)index % 2), 0, NULL,
-		&scenario.tickets[index]);
+		&scenario->tickets[index]);
 
-	return gives(status, scenario.tickets[index]);
+	return step_gives(status, scenario->tickets[index]);
 }
 
 /* Those that nobody serves end with the client. */
@@ -201,35 +150,35 @@ ww_status call_scenario_make(const char **out_step)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
-	memset(&scenario, 0, sizeof(scenario));
-	DO(ww_device_open(subject_name(), &scenario.device));
-	DO(open_broker());
-	DO(create());
+	memset(scenario, 0, sizeof(*scenario));
+	STEP(ww_device_open(subject_name(), &scenario->device));
+	STEP(step_open_broker(&scenario->broker));
+	STEP(create());
 	for (int i = 0; i < FUNCTIONS; i++)
-		DO(offer(i));
-	DO(ww_service_start(scenario.service));
-	DO(ww_service_export(scenario.service, WW_ACCESS_WRITE, NULL, NULL, &scenario.token));
-	DO(open_client());
-	DO(import_client());
-	DO(ww_client_service_info_get(scenario.clients[1], &info));
-	DO(make_memory());
+		STEP(offer(i));
+	STEP(ww_service_start(scenario->service));
+	STEP(ww_service_export(scenario->service, WW_ACCESS_WRITE, NULL, NULL, &scenario->token));
+	STEP(open_client());
+	STEP(import_client());
+	STEP(ww_client_service_info_get(scenario->clients[1], &info));
+	STEP(make_memory());
 	for (int i = 0; i < FUNCTIONS; i++) {
-		DO(find(i));
-		DO(submit(i));
+		STEP(find(i));
+		STEP(submit(i));
 	}
 	release_all();
-	return report(out_step);
+	return step_report(&scenario->failure, out_step);
 }
 
 /* --- the server's side --- */
 
 void call_scenario_begin_serving(void)
 {
-	memset(&scenario, 0, sizeof(scenario));
-	scenario.device = subject_open();
-	MUST_OK(broker_open_patient(scenario_address, &scenario.broker));
+	memset(scenario, 0, sizeof(*scenario));
+	scenario->device = subject_open();
+	MUST_OK(broker_open_patient(scenario_address, &scenario->broker));
 	MUST_OK(create());
-	service_offer_all(scenario.service, scenario.device);
+	service_offer_all(scenario->service, scenario->device);
 	MUST_OK(open_client());
 	MUST_OK(make_memory());
 	for (int i = 0; i < FUNCTIONS; i++) {
@@ -247,7 +196,7 @@ static bool has_met_client(void)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
-	MUST_OK(ww_service_info_get(scenario.service, &info));
+	MUST_OK(ww_service_info_get(scenario->service, &info));
 	return info.clients > 0;
 }
 
@@ -256,12 +205,12 @@ static bool serve_until_met(void)
 {
 	static bool was_seen;
 
-	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario.service, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario->service, 0, NULL));
 	if (has_met_client() || was_seen)
 		return has_met_client();
 	was_seen = true;
 	while (!has_met_client())
-		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario.service, PATIENT, NULL));
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario->service, PATIENT, NULL));
 	return true;
 }
 
@@ -270,11 +219,11 @@ static ww_status wait_for(int index)
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
 
 	do {
-		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario.service, 0, NULL));
-		MUST_OK(ww_ticket_info_get(scenario.tickets[index], &info));
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(scenario->service, 0, NULL));
+		MUST_OK(ww_ticket_info_get(scenario->tickets[index], &info));
 	} while (!info.has_ended &&
-		ww_ticket_wait(scenario.tickets[index], 0, NULL) == WW_NOT_READY);
-	return ww_ticket_wait(scenario.tickets[index], 0, NULL);
+		ww_ticket_wait(scenario->tickets[index], 0, NULL) == WW_NOT_READY);
+	return ww_ticket_wait(scenario->tickets[index], 0, NULL);
 }
 
 /* A call that failed is made again. */
@@ -282,8 +231,8 @@ static void finish(int index)
 {
 	ww_status status = wait_for(index);
 
-	if (has_failed(names[index], status)) {
-		scenario.tickets[index] = ww_ticket_unref(scenario.tickets[index]);
+	if (step_has_failed(&scenario->failure, names[index], status)) {
+		scenario->tickets[index] = ww_ticket_unref(scenario->tickets[index]);
 		MUST_OK(submit(index));
 		status = wait_for(index);
 	}
@@ -292,15 +241,15 @@ static void finish(int index)
 
 static ww_status get_result(int index, struct ww_value *out_value)
 {
-	return ww_ticket_result(scenario.tickets[index], 0, out_value);
+	return ww_ticket_result(scenario->tickets[index], 0, out_value);
 }
 
 static ww_status import(const struct ww_token *token, ww_memory **out_memory)
 {
-	ww_status status = ww_memory_import(scenario.device, scenario.broker, token, NULL, NULL,
+	ww_status status = ww_memory_import(scenario->device, scenario->broker, token, NULL, NULL,
 		out_memory, NULL);
 
-	return gives(status, *out_memory);
+	return step_gives(status, *out_memory);
 }
 
 static void results_must_be_right(void)
@@ -308,22 +257,22 @@ static void results_must_be_right(void)
 	ww_memory *made = NULL;
 	struct ww_value value;
 
-	DO(get_result(ADD, &value));
+	STEP(get_result(ADD, &value));
 	MUST_EQUAL(7, value.scalar);
-	DO(get_result(ECHO, &value));
+	STEP(get_result(ECHO, &value));
 	MUST_EQUAL(sizeof(TEXT), value.bytes);
 	MUST_MATCH(TEXT, value.data, sizeof(TEXT));
-	DO(get_result(MAKE, &value));
-	DO(import(value.token, &made));
+	STEP(get_result(MAKE, &value));
+	STEP(import(value.token, &made));
 	ww_memory_unref(made);
 }
 
 ww_status call_scenario_serve(const char **out_step)
 {
 	if (!serve_until_met())
-		return report(out_step);
+		return step_report(&scenario->failure, out_step);
 	for (int i = 0; i < FUNCTIONS; i++)
 		finish(i);
 	results_must_be_right();
-	return report(out_step);
+	return step_report(&scenario->failure, out_step);
 }

@@ -10,8 +10,6 @@
 
 #include <warpway/warpway.h>
 
-extern const char *scenario_address;
-
 /*
  * Makes a service, becomes a client of it by name and by token, and makes a call of each function,
  * which nobody serves.

@@ -22,27 +22,7 @@ static const struct expectation expectations[] = {
 	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
 	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
 	{"strdup", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
-	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fchmod", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
-	{"fcntl", EINVAL, WW_OK, true, RARELY},
-	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
-	/* Also asked whether two descriptors are the same: unknown means no. */
-	{"fstat", EIO, WW_ERR_SYSTEM, true, RARELY},
-	{"mmap", ENOMEM, WW_ERR_LIMIT, false, RARELY},
-	{"open", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"getrandom", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"eventfd", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, RARELY},
-	{"ppoll", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
-	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
-	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	SHARING_EXPECTATIONS,
 	/*
 	 * What has no seals is no memory. Last, and for the consumer alone: to a producer, whoever
 	 * shows such marks is no consumer. A pidfd has none, and is closed all the same.
@@ -154,16 +134,14 @@ static const struct torture torture_meeting = {
 	.close = torture_broker_stop,
 };
 
-CASE_CALL(own_allocations_fail, 0, torture_case_calls(&torture_own, CALLS_ALLOCATIONS))
-CASE_CALL(own_system_calls_fail, 0, torture_case_every_error(&torture_own))
-CASE_CALL(own_driver_out_of_memory, 0,
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(own_driver_fails_for_no_reason, 0,
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(joining_allocations_fail, 0, torture_case_calls(&torture_joining, CALLS_ALLOCATIONS))
-CASE_CALL(joining_system_calls_fail, 0, torture_case_every_error(&torture_joining))
-CASE_CALL(meeting_allocations_fail, 0, torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS))
-CASE_CALL(meeting_system_calls_fail, 0, torture_case_every_error(&torture_meeting))
+CASE_CALL(own_allocations_fail, 0, torture_calls(&torture_own, CALLS_ALLOCATIONS))
+CASE_CALL(own_system_calls_fail, 0, torture_every_error(&torture_own))
+CASE_CALL(own_driver_out_of_memory, 0, torture_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(own_driver_fails_for_no_reason, 0, torture_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(joining_allocations_fail, 0, torture_calls(&torture_joining, CALLS_ALLOCATIONS))
+CASE_CALL(joining_system_calls_fail, 0, torture_every_error(&torture_joining))
+CASE_CALL(meeting_allocations_fail, 0, torture_calls(&torture_meeting, CALLS_ALLOCATIONS))
+CASE_CALL(meeting_system_calls_fail, 0, torture_every_error(&torture_meeting))
 
 int main(int argc, char **argv)
 {

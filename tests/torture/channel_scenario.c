@@ -6,23 +6,19 @@
 
 #include <unistd.h>
 
-#include "base/error.h"
 #include "support/channel.h"
-#include "support/check.h"
 #include "support/subject.h"
+#include "torture/torture_step.h"
 
 #define SLOT_BYTES 4096
 #define SLOTS      2
 #define CONSUMERS  2
 
-const char *scenario_address;
 struct ww_token scenario_token;
 ww_channel *scenario_channel;
 
 struct scenario {
-	const char *step; /* the first that failed; NULL: none */
-	ww_status status;
-	struct ww_error record;
+	struct first_failure failure;
 	ww_device *device;
 	ww_broker *broker;
 	ww_stream *stream; /* NULL: no stream can signal values */
@@ -33,54 +29,15 @@ struct scenario {
 	uint64_t value; /* of the last frame */
 };
 
-/* Return: whether to do it again, since this was the failure that was to be. */
-static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
-{
-	if (status == WW_OK || scenario->step)
-		return false;
-	scenario->step = step;
-	scenario->status = status;
-	ww_error_save(&scenario->record);
-	return true;
-}
-
-#define DO(call)                                                                 \
-	do {                                                                     \
-		ww_status status_ = (call);                                      \
-                                                                                 \
-		if (has_failed(scenario, #call, status_))                        \
-			status_ = (call);                                        \
-		if (status_ != WW_OK)                                            \
-			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
-	} while (0)
-
-/* What gives something out does so if, and only if, it succeeds. */
-static ww_status gives(ww_status status, const void *out)
-{
-	MUST_EQUAL(status == WW_OK, out != NULL);
-	return status;
-}
-
-static ww_status open_broker(struct scenario *scenario)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-	ww_status status = ww_broker_open(&params, &scenario->broker);
-
-	return gives(status, scenario->broker);
-}
-
 static void open_all(struct scenario *scenario)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
-	DO(ww_device_open(subject_name(), &scenario->device));
-	DO(ww_device_info_get(scenario->device, &info));
+	STEP(ww_device_open(subject_name(), &scenario->device));
+	STEP(ww_device_info_get(scenario->device, &info));
 	if (info.capabilities & WW_CAP_STREAM_VALUE)
-		DO(ww_stream_create(scenario->device, &scenario->stream));
-	DO(open_broker(scenario));
+		STEP(ww_stream_create(scenario->device, &scenario->stream));
+	STEP(step_open_broker(&scenario->broker));
 }
 
 static ww_status finish(struct scenario *scenario, const char **out_step)
@@ -91,10 +48,7 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 	ww_stream_unref(scenario->stream);
 	ww_broker_unref(scenario->broker);
 	ww_device_unref(scenario->device);
-	*out_step = scenario->step;
-	if (scenario->step)
-		ww_error_restore(&scenario->record);
-	return scenario->status;
+	return step_report(&scenario->failure, out_step);
 }
 
 static ww_status create(struct scenario *scenario)
@@ -109,7 +63,7 @@ static ww_status create(struct scenario *scenario)
 	ww_status status = ww_channel_create(scenario->device, scenario->broker, "c", &params, NULL,
 		&scenario->producer);
 
-	return gives(status, scenario->producer);
+	return step_gives(status, scenario->producer);
 }
 
 static ww_status get(struct scenario *scenario, uint64_t history)
@@ -119,7 +73,7 @@ static ww_status get(struct scenario *scenario, uint64_t history)
 			.flags = WW_CONSUMER_REATTACH),
 		WW_FOREVER, NULL, &scenario->consumers[0]);
 
-	return gives(status, scenario->consumers[0]);
+	return step_gives(status, scenario->consumers[0]);
 }
 
 static ww_status import(struct scenario *scenario, const struct ww_token *token, uint64_t history)
@@ -128,7 +82,7 @@ static ww_status import(struct scenario *scenario, const struct ww_token *token,
 		WW_PARAMS(struct ww_consumer_params, .history = history), NULL,
 		&scenario->consumers[1]);
 
-	return gives(status, scenario->consumers[1]);
+	return step_gives(status, scenario->consumers[1]);
 }
 
 static ww_status acquire(struct scenario *scenario, ww_channel *channel)
@@ -146,23 +100,23 @@ static ww_status receive(struct scenario *scenario, ww_channel *channel)
 static void settle(struct scenario *scenario)
 {
 	if (scenario->stream)
-		DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
+		STEP(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 }
 
 /* What was copied to write it could fail as well: that is the test's, and no part of this. */
 static void send_one(struct scenario *scenario)
 {
-	DO(acquire(scenario, scenario->producer));
+	STEP(acquire(scenario, scenario->producer));
 	settle(scenario);
-	DO(ww_channel_publish(scenario->producer, &scenario->frame, scenario->stream));
+	STEP(ww_channel_publish(scenario->producer, &scenario->frame, scenario->stream));
 	MUST_EQUAL(++scenario->value, scenario->frame.number);
 }
 
 static void take_one(struct scenario *scenario, ww_channel *channel)
 {
-	DO(receive(scenario, channel));
+	STEP(receive(scenario, channel));
 	MUST_EQUAL(scenario->value, scenario->frame.number);
-	DO(ww_channel_release(channel, &scenario->frame, scenario->stream));
+	STEP(ww_channel_release(channel, &scenario->frame, scenario->stream));
 	settle(scenario);
 }
 
@@ -199,8 +153,8 @@ static void wait_in_many_ways(struct scenario *scenario)
 {
 	int fd = -1;
 
-	DO(open_eventfd(scenario, &fd));
-	DO(wait_any(scenario));
+	STEP(open_eventfd(scenario, &fd));
+	STEP(wait_any(scenario));
 	pass_one(scenario);
 	close(fd);
 }
@@ -218,8 +172,8 @@ static void go_on(struct scenario *scenario)
 {
 	scenario->consumers[1] = ww_channel_unref(scenario->consumers[1]);
 	scenario->producer = ww_channel_unref(scenario->producer);
-	DO(receive_end(scenario));
-	DO(create(scenario));
+	STEP(receive_end(scenario));
+	STEP(create(scenario));
 	scenario->value = 0;
 	send_one(scenario);
 	take_one(scenario, scenario->consumers[0]);
@@ -228,22 +182,22 @@ static void go_on(struct scenario *scenario)
 
 ww_status channel_scenario_own(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
 	open_all(scenario);
-	DO(create(scenario));
-	DO(acquire(scenario, scenario->producer));
-	DO(ww_channel_discard(scenario->producer, &scenario->frame, scenario->stream));
+	STEP(create(scenario));
+	STEP(acquire(scenario, scenario->producer));
+	STEP(ww_channel_discard(scenario->producer, &scenario->frame, scenario->stream));
 	for (int i = 0; i < SLOTS; i++) /* no slot is free then: the next one looks who has come */
 		send_one(scenario);
-	DO(get(scenario, 0));
-	DO(ww_channel_export(scenario->producer, NULL, NULL, &scenario->token));
-	DO(import(scenario, &scenario->token, 0));
+	STEP(get(scenario, 0));
+	STEP(ww_channel_export(scenario->producer, NULL, NULL, &scenario->token));
+	STEP(import(scenario, &scenario->token, 0));
 	for (int i = 0; i < SLOTS; i++)
 		pass_one(scenario);
-	DO(ww_channel_info_get(scenario->producer, &info));
+	STEP(ww_channel_info_get(scenario->producer, &info));
 	MUST_EQUAL(2 * SLOTS, info.published);
 	MUST_EQUAL(CONSUMERS, info.consumers);
 	MUST_EQUAL(0, info.held);
@@ -254,12 +208,12 @@ ww_status channel_scenario_own(const char **out_step)
 
 ww_status channel_scenario_join(const char **out_step)
 {
-	struct scenario all = {.step = NULL, .value = 1};
+	struct scenario all = {.failure.step = NULL, .value = 1};
 	struct scenario *scenario = &all;
 
 	open_all(scenario);
-	DO(get(scenario, 1));
-	DO(import(scenario, &scenario_token, 1));
+	STEP(get(scenario, 1));
+	STEP(import(scenario, &scenario_token, 1));
 	for (int i = 0; i < CONSUMERS; i++)
 		take_one(scenario, scenario->consumers[i]);
 	return finish(scenario, out_step);
@@ -268,14 +222,14 @@ ww_status channel_scenario_join(const char **out_step)
 /* Whatever fails, the slot is not taken from a consumer that needs the frame. */
 ww_status channel_scenario_meet(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	ww_status status = ww_channel_acquire(scenario_channel, NULL, 0, NULL, &frame);
 
 	MUST(status != WW_OK);
 	if (status != WW_TIMED_OUT)
-		(void)has_failed(scenario, "ww_channel_acquire", status);
+		(void)step_has_failed(&scenario->failure, "ww_channel_acquire", status);
 	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(scenario_channel, NULL, 0, NULL, &frame));
 	return finish(scenario, out_step);
 }

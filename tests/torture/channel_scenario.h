@@ -11,8 +11,6 @@
 
 #include <warpway/warpway.h>
 
-extern const char *scenario_address;
-
 /* Return: WW_OK, or how the first step that failed did, with its record as the last error. */
 ww_status channel_scenario_own(const char **out_step);
 

@@ -27,27 +27,7 @@ static const struct expectation expectations[] = {
 	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
 	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
 	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
-	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, RARELY},
-	{"fchmod", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, RARELY},
-	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
-	{"fcntl", EINVAL, WW_OK, true, RARELY},
-	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
-	/* Also asked whether two descriptors are the same: unknown means no. */
-	{"fstat", EIO, WW_ERR_SYSTEM, true, RARELY},
-	{"mmap", ENOMEM, WW_ERR_LIMIT, false, RARELY},
-	{"open", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"getrandom", EIO, WW_ERR_SYSTEM, false, RARELY},
-	{"eventfd", EMFILE, WW_ERR_LIMIT, false, RARELY},
-	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, RARELY},
-	{"ppoll", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
-	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
-	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
-	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	SHARING_EXPECTATIONS,
 	/*
 	 * What has no seals is no memory; and whoever shows such marks is no member. Last: see the
 	 * meeting.
@@ -62,8 +42,6 @@ static const struct exception exceptions[] = {
 	 */
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
-
-static struct child partner;
 
 /* --- the partner --- */
 
@@ -144,7 +122,7 @@ ROLE(partner)
 
 	MUST(count == 0 && !arguments[0]);
 	MUST_OK(broker_open_patient(NULL, &mine.broker));
-	role_tell("done");
+	role_tell("ready");
 	while (role_hear_any(word) && strcmp(word, "stop") != 0) {
 		if (!strcmp(word, "make"))
 			partner_makes(&mine);
@@ -158,18 +136,10 @@ ROLE(partner)
 	ww_device_unref(mine.device);
 }
 
-static void partner_start(void)
-{
-	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
-	child_start(&partner, "partner", NULL);
-	child_hear(&partner, "done");
-	unsetenv("WARPWAY_BROKER");
-}
-
 static void partner_must(const char *word)
 {
-	child_tell(&partner, "%s", word);
-	child_hear(&partner, "done");
+	child_tell(&torture_partner, "%s", word);
+	child_hear(&torture_partner, "done");
 }
 
 static ww_broker *open_broker(void)
@@ -184,10 +154,11 @@ static ww_broker *open_broker(void)
 
 static void begin_member(void)
 {
-	child_tell(&partner, "make");
+	child_tell(&torture_partner, "make");
 	MUST_EQUAL(sizeof(scenario_tokens),
-		recv(partner.socket, scenario_tokens, sizeof(scenario_tokens), MSG_WAITALL));
-	child_hear(&partner, "done");
+		recv(torture_partner.socket, scenario_tokens, sizeof(scenario_tokens),
+			MSG_WAITALL));
+	child_hear(&torture_partner, "done");
 }
 
 /* A pool whose owner is gone is left when something is imported from another one. */
@@ -226,9 +197,9 @@ static void begin_meeting(void)
 	broker = open_broker();
 	scenario_pool = make_pool(device, SCENARIO_CHUNK);
 	slice = make_slice(scenario_pool, broker, 0, &token);
-	child_tell(&partner, "take");
-	MUST_EQUAL(sizeof(token), write(partner.socket, &token, sizeof(token)));
-	child_hear(&partner, "done");
+	child_tell(&torture_partner, "take");
+	MUST_EQUAL(sizeof(token), write(torture_partner.socket, &token, sizeof(token)));
+	child_hear(&torture_partner, "done");
 	ww_memory_unref(slice);
 }
 
@@ -243,24 +214,9 @@ static void end_meeting(void)
 	broker = ww_broker_unref(broker);
 	device = ww_device_unref(device);
 	/* The partner leaves our pool, too. */
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	partner_start();
+	torture_partner_stop();
+	torture_partner_start();
 	torture_broker_must_be_idle();
-}
-
-static void open_with_partner(void)
-{
-	torture_broker_start();
-	partner_start();
-	torture_broker_watch();
-}
-
-static void close_with_partner(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	torture_broker_stop();
 }
 
 static const struct torture torture_own = {
@@ -268,8 +224,8 @@ static const struct torture torture_own = {
 	.expectation_count = CHECK_COUNT(expectations),
 	.run = pool_scenario_own,
 	.end = torture_broker_must_be_idle,
-	.open = open_with_partner,
-	.close = close_with_partner,
+	.open = torture_partner_open,
+	.close = torture_partner_close,
 };
 
 static const struct torture torture_member = {
@@ -280,8 +236,8 @@ static const struct torture torture_member = {
 	.run = pool_scenario_member,
 	.begin = begin_member,
 	.end = end_member,
-	.open = open_with_partner,
-	.close = close_with_partner,
+	.open = torture_partner_open,
+	.close = torture_partner_close,
 };
 
 static const struct torture torture_meeting = {
@@ -291,24 +247,22 @@ static const struct torture torture_meeting = {
 	.begin = begin_meeting,
 	.end = end_meeting,
 	.forgives = true,
-	.open = open_with_partner,
-	.close = close_with_partner,
+	.open = torture_partner_open,
+	.close = torture_partner_close,
 };
 
-CASE_CALL(own_allocations_fail, 0, torture_case_calls(&torture_own, CALLS_ALLOCATIONS))
-CASE_CALL(own_system_calls_fail, 0, torture_case_every_error(&torture_own))
-CASE_CALL(own_driver_out_of_memory, 0,
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(own_driver_fails_for_no_reason, 0,
-	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(member_allocations_fail, 0, torture_case_calls(&torture_member, CALLS_ALLOCATIONS))
-CASE_CALL(member_system_calls_fail, 0, torture_case_every_error(&torture_member))
+CASE_CALL(own_allocations_fail, 0, torture_calls(&torture_own, CALLS_ALLOCATIONS))
+CASE_CALL(own_system_calls_fail, 0, torture_every_error(&torture_own))
+CASE_CALL(own_driver_out_of_memory, 0, torture_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(own_driver_fails_for_no_reason, 0, torture_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(member_allocations_fail, 0, torture_calls(&torture_member, CALLS_ALLOCATIONS))
+CASE_CALL(member_system_calls_fail, 0, torture_every_error(&torture_member))
 CASE_CALL(member_driver_out_of_memory, 0,
-	torture_case_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY))
+	torture_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY))
 CASE_CALL(member_driver_fails_for_no_reason, 0,
-	torture_case_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(meeting_allocations_fail, 0, torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS))
-CASE_CALL(meeting_system_calls_fail, 0, torture_case_every_error(&torture_meeting))
+	torture_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(meeting_allocations_fail, 0, torture_calls(&torture_meeting, CALLS_ALLOCATIONS))
+CASE_CALL(meeting_system_calls_fail, 0, torture_every_error(&torture_meeting))
 
 int main(int argc, char **argv)
 {

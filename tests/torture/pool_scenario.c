@@ -4,18 +4,14 @@
  */
 #include "torture/pool_scenario.h"
 
-#include "base/error.h"
-#include "support/check.h"
 #include "support/subject.h"
+#include "torture/torture_step.h"
 
-const char *scenario_address;
 struct ww_token scenario_tokens[2];
 ww_pool *scenario_pool;
 
 struct scenario {
-	const char *step; /* the first that failed; NULL: none */
-	ww_status status;
-	struct ww_error record;
+	struct first_failure failure;
 	bool has_values;
 	ww_device *device;
 	ww_broker *broker;
@@ -26,54 +22,15 @@ struct scenario {
 	struct ww_token token;
 };
 
-/* Return: whether to do it again, since this was the failure that was to be. */
-static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
-{
-	if (status == WW_OK || scenario->step)
-		return false;
-	scenario->step = step;
-	scenario->status = status;
-	ww_error_save(&scenario->record);
-	return true;
-}
-
-#define DO(call)                                                                 \
-	do {                                                                     \
-		ww_status status_ = (call);                                      \
-                                                                                 \
-		if (has_failed(scenario, #call, status_))                        \
-			status_ = (call);                                        \
-		if (status_ != WW_OK)                                            \
-			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
-	} while (0)
-
-/* What gives something out does so if, and only if, it succeeds. */
-static ww_status gives(ww_status status, const void *out)
-{
-	MUST_EQUAL(status == WW_OK, out != NULL);
-	return status;
-}
-
-static ww_status open_broker(struct scenario *scenario)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-	ww_status status = ww_broker_open(&params, &scenario->broker);
-
-	return gives(status, scenario->broker);
-}
-
 static void open_all(struct scenario *scenario)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
-	DO(ww_device_open(subject_name(), &scenario->device));
-	DO(ww_device_info_get(scenario->device, &info));
+	STEP(ww_device_open(subject_name(), &scenario->device));
+	STEP(ww_device_info_get(scenario->device, &info));
 	scenario->has_values = info.capabilities & WW_CAP_STREAM_VALUE;
-	DO(ww_stream_create(scenario->device, &scenario->stream));
-	DO(open_broker(scenario));
+	STEP(ww_stream_create(scenario->device, &scenario->stream));
+	STEP(step_open_broker(&scenario->broker));
 }
 
 static ww_status finish(struct scenario *scenario, const char **out_step)
@@ -85,10 +42,7 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 	ww_stream_unref(scenario->stream);
 	ww_broker_unref(scenario->broker);
 	ww_device_unref(scenario->device);
-	*out_step = scenario->step;
-	if (scenario->step)
-		ww_error_restore(&scenario->record);
-	return scenario->status;
+	return step_report(&scenario->failure, out_step);
 }
 
 static ww_status create(struct scenario *scenario)
@@ -101,7 +55,7 @@ static ww_status create(struct scenario *scenario)
 	};
 	ww_status status = ww_pool_create(scenario->device, &params, &scenario->pool);
 
-	return gives(status, scenario->pool);
+	return step_gives(status, scenario->pool);
 }
 
 static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t alignment, int place)
@@ -109,7 +63,7 @@ static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t align
 	ww_memory **out = &scenario->slices[place];
 	ww_status status = ww_pool_alloc(scenario->pool, bytes, alignment, 0, NULL, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 /* No token that was not made is waited for, and one that was is imported here. */
@@ -131,7 +85,7 @@ static ww_status import(struct scenario *scenario, const struct ww_token *token,
 	ww_status status = ww_memory_import(scenario->device, scenario->broker, token,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, out, NULL);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static void unref(struct scenario *scenario, int place)
@@ -143,7 +97,7 @@ static ww_status take(struct scenario *scenario, const struct ww_token *token)
 {
 	ww_status status = ww_object_import(scenario->broker, token, NULL, &scenario->object, NULL);
 
-	return gives(status, scenario->object);
+	return step_gives(status, scenario->object);
 }
 
 /* For reading, so that the chunk of an import for writing is another mapping. */
@@ -152,7 +106,7 @@ static ww_status map(struct scenario *scenario, int place)
 	ww_memory **out = &scenario->slices[place];
 	ww_status status = ww_object_map(scenario->object, scenario->device, NULL, NULL, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static void unref_object(struct scenario *scenario)
@@ -173,9 +127,9 @@ static ww_status release(struct scenario *scenario, int place)
 static void let_go(struct scenario *scenario, int place)
 {
 	if (scenario->has_values)
-		DO(release(scenario, place));
+		STEP(release(scenario, place));
 	unref(scenario, place);
-	DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
+	STEP(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 }
 
 static void must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
@@ -190,52 +144,52 @@ static void must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
 
 ww_status pool_scenario_own(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 	uint64_t bytes;
 
 	open_all(scenario);
-	DO(create(scenario));
-	DO(alloc(scenario, SCENARIO_SLICE, 0, 0));
-	DO(alloc(scenario, SCENARIO_CHUNK, SCENARIO_CHUNK, 1));
-	DO(export(scenario, 0, 0));
-	DO(import(scenario, &scenario->token, 2));
+	STEP(create(scenario));
+	STEP(alloc(scenario, SCENARIO_SLICE, 0, 0));
+	STEP(alloc(scenario, SCENARIO_CHUNK, SCENARIO_CHUNK, 1));
+	STEP(export(scenario, 0, 0));
+	STEP(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
-	DO(take(scenario, &scenario->token));
-	DO(map(scenario, 2));
+	STEP(take(scenario, &scenario->token));
+	STEP(map(scenario, 2));
 	unref_object(scenario);
 	unref(scenario, 2);
-	DO(export(scenario, 1, SCENARIO_SLICE));
+	STEP(export(scenario, 1, SCENARIO_SLICE));
 	unref(scenario, 1);
-	DO(import(scenario, &scenario->token, 2));
+	STEP(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
 	let_go(scenario, 0);
-	DO(alloc(scenario, SCENARIO_CHUNK, 0, 0));
-	DO(alloc(scenario, SCENARIO_CHUNK, 0, 1));
+	STEP(alloc(scenario, SCENARIO_CHUNK, 0, 0));
+	STEP(alloc(scenario, SCENARIO_CHUNK, 0, 1));
 	must_be(scenario->pool, 2 * SCENARIO_CHUNK, 0);
 	unref(scenario, 0);
 	unref(scenario, 1);
 	must_be(scenario->pool, 0, 0);
-	DO(ww_pool_trim(scenario->pool, 0, &bytes));
+	STEP(ww_pool_trim(scenario->pool, 0, &bytes));
 	MUST_EQUAL(2 * SCENARIO_CHUNK, bytes);
 	return finish(scenario, out_step);
 }
 
 ww_status pool_scenario_member(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 
 	open_all(scenario);
-	DO(take(scenario, &scenario_tokens[0]));
-	DO(map(scenario, 2));
+	STEP(take(scenario, &scenario_tokens[0]));
+	STEP(map(scenario, 2));
 	unref_object(scenario);
 	unref(scenario, 2);
-	DO(import(scenario, &scenario_tokens[0], 0));
-	DO(import(scenario, &scenario_tokens[1], 1));
-	DO(export(scenario, 0, 0));
+	STEP(import(scenario, &scenario_tokens[0], 0));
+	STEP(import(scenario, &scenario_tokens[1], 1));
+	STEP(export(scenario, 0, 0));
 	unref(scenario, 0);
-	DO(import(scenario, &scenario->token, 2));
+	STEP(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
 	let_go(scenario, 1);
 	return finish(scenario, out_step);
@@ -244,7 +198,7 @@ ww_status pool_scenario_member(const char **out_step)
 /* The partner has a slice that we have let go of; whatever fails, it is not handed out. */
 ww_status pool_scenario_meet(const char **out_step)
 {
-	struct scenario all = {.step = NULL};
+	struct scenario all = {.failure.step = NULL};
 	struct scenario *scenario = &all;
 	struct ww_pool_holder_info info = WW_INIT(struct ww_pool_holder_info);
 	ww_memory *slice;
@@ -253,7 +207,7 @@ ww_status pool_scenario_meet(const char **out_step)
 	status = ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, 0, NULL, &slice);
 	MUST(status < 0 && !slice);
 	if (status != WW_ERR_LIMIT || ww_pool_holder_get(scenario_pool, 0, &info) != WW_OK)
-		(void)has_failed(scenario, "ww_pool_alloc", status);
+		(void)step_has_failed(&scenario->failure, "ww_pool_alloc", status);
 	MUST_REFUSE(WW_ERR_LIMIT, "helper",
 		ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, 0, NULL, &slice));
 	MUST_OK(ww_pool_holder_get(scenario_pool, 0, &info));

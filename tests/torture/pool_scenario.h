@@ -14,8 +14,6 @@
 #define SCENARIO_CHUNK (UINT64_C(2) << 20)
 #define SCENARIO_SLICE (64 * SCENARIO_KIB)
 
-extern const char *scenario_address;
-
 /* Two slices of a partner's pool, which the second of the following imports. */
 extern struct ww_token scenario_tokens[2];
 

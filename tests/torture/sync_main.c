@@ -51,8 +51,6 @@ static const struct expectation expectations[] = {
 	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
 };
 
-static struct child partner;
-
 /* --- the partner --- */
 
 struct possessions {
@@ -123,21 +121,18 @@ ROLE(partner)
 	partner_drop(&mine);
 }
 
-static void partner_start(void)
+static void receive_event(void)
 {
-	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
-	child_start(&partner, "partner", NULL);
-	child_hear(&partner, "ready");
-	unsetenv("WARPWAY_BROKER");
 	MUST_EQUAL(sizeof(scenario_event),
-		recv(partner.socket, &scenario_event, sizeof(scenario_event), MSG_WAITALL));
+		recv(torture_partner.socket, &scenario_event, sizeof(scenario_event), MSG_WAITALL));
 }
 
 static void replace_partner(void)
 {
-	child_kill(&partner);
-	partner_start();
-	child_tell(&partner, SCENARIO_SECOND_BARRIER);
+	child_kill(&torture_partner);
+	torture_partner_start();
+	receive_event();
+	child_tell(&torture_partner, SCENARIO_SECOND_BARRIER);
 }
 
 /* --- the runs --- */
@@ -146,12 +141,12 @@ static int64_t allocations_before;
 
 static void begin_run(void)
 {
-	child_tell(&partner, SCENARIO_BARRIER);
+	child_tell(&torture_partner, SCENARIO_BARRIER);
 }
 
 static void end_run(void)
 {
-	child_hear(&partner, "passed");
+	child_hear(&torture_partner, "passed");
 	torture_broker_must_be_idle();
 }
 
@@ -174,17 +169,9 @@ static void end_closing(void)
 
 static void open_with_partner(void)
 {
-	torture_broker_start();
 	scenario_replace_partner = replace_partner;
-	partner_start();
-	torture_broker_watch();
-}
-
-static void close_with_partner(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	torture_broker_stop();
+	torture_partner_open();
+	receive_event();
 }
 
 static const struct torture torture = {
@@ -194,7 +181,7 @@ static const struct torture torture = {
 	.begin = begin_run,
 	.end = end_run,
 	.open = open_with_partner,
-	.close = close_with_partner,
+	.close = torture_partner_close,
 };
 
 static const struct expectation closing_expectations[] = {
@@ -213,10 +200,10 @@ static const struct torture torture_closing = {
 	.forgives = true,
 };
 
-CASE_CALL(allocations_fail, 0, torture_case_calls(&torture, CALLS_ALLOCATIONS))
-CASE_CALL(system_calls_fail, 0, torture_case_every_error(&torture))
-CASE_CALL(driver_out_of_memory, 0, torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(driver_fails_for_no_reason, 0, torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
+CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
+CASE_CALL(system_calls_fail, 0, torture_every_error(&torture))
+CASE_CALL(driver_out_of_memory, 0, torture_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY))
+CASE_CALL(driver_fails_for_no_reason, 0, torture_driver(&torture, WW_CUDA_ERROR_UNKNOWN))
 CASE_CALL(closing_while_calls_fail, 0, torture_every_error(&torture_closing))
 CASE_CALL(closing_while_driver_fails, 0,
 	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY))

@@ -8,20 +8,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "support/check.h"
 #include "support/subject.h"
+#include "torture/torture_step.h"
 
 #define NAME "torture/timeline"
 
-const char *scenario_address;
 struct ww_token scenario_event;
 void (*scenario_replace_partner)(void);
 
 struct scenario {
-	const char *step; /* the first that failed; NULL: none */
-	ww_status status;
-	struct ww_error record;
+	struct first_failure failure;
 	struct ww_device_info info;
 	ww_device *device;
 	ww_broker *broker;
@@ -52,47 +48,18 @@ static uint64_t submitted(ww_timeline *timeline)
 	return info.submitted;
 }
 
-/* Return: whether to do it again, since this was the failure that was to be. */
-static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
-{
-	if (status == WW_OK || scenario->step)
-		return false;
-	scenario->step = step;
-	scenario->status = status;
-	ww_error_save(&scenario->record);
-	return true;
-}
-
 #define DO(call)                                                                 \
 	do {                                                                     \
 		uint64_t before_ = submitted(scenario->own);                     \
 		ww_status status_ = (call);                                      \
                                                                                  \
-		if (has_failed(scenario, #call, status_)) {                      \
+		if (step_has_failed(&scenario->failure, #call, status_)) {       \
 			MUST_EQUAL(before_, submitted(scenario->own));           \
 			status_ = (call);                                        \
 		}                                                                \
 		if (status_ != WW_OK)                                            \
 			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
 	} while (0)
-
-/* What gives something out does so if, and only if, it succeeds. */
-static ww_status gives(ww_status status, const void *out)
-{
-	MUST_EQUAL(status == WW_OK, out != NULL);
-	return status;
-}
-
-static ww_status open_broker(struct scenario *scenario)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-	ww_status status = ww_broker_open(&params, &scenario->broker);
-
-	return gives(status, scenario->broker);
-}
 
 static void open_all(struct scenario *scenario)
 {
@@ -112,7 +79,7 @@ static ww_status create(uint64_t flags, ww_timeline **out)
 	};
 	ww_status status = ww_timeline_create(&params, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static ww_status make_eventfd(struct scenario *scenario, ww_timeline *timeline, uint64_t value)
@@ -174,14 +141,14 @@ static ww_status import(struct scenario *scenario, ww_timeline **out)
 {
 	ww_status status = ww_timeline_import(NULL, &scenario->token, NULL, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static ww_status get(struct scenario *scenario, const char *name, ww_timeline **out)
 {
 	ww_status status = ww_timeline_get(scenario->broker, name, WW_FOREVER, NULL, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static void drop_again(struct scenario *scenario)
@@ -222,7 +189,7 @@ static ww_status create_event(struct scenario *scenario)
 {
 	ww_status status = ww_event_create(scenario->device, NULL, &scenario->event);
 
-	return gives(status, scenario->event);
+	return step_gives(status, scenario->event);
 }
 
 static ww_status export_event(struct scenario *scenario)
@@ -240,7 +207,7 @@ static ww_status import_event(struct scenario *scenario, const struct ww_token *
 {
 	ww_status status = ww_event_import(scenario->device, scenario->broker, token, NULL, out);
 
-	return gives(status, *out);
+	return step_gives(status, *out);
 }
 
 static void use_events(struct scenario *scenario)
@@ -273,7 +240,7 @@ static ww_status join(struct scenario *scenario)
 	ww_status status = ww_barrier_import(scenario->broker, &scenario->token, 0, WW_FOREVER,
 		NULL, &scenario->barrier);
 
-	return gives(status, scenario->barrier);
+	return step_gives(status, scenario->barrier);
 }
 
 /* It is gone already if the partner had joined, and so was its last member. */
@@ -293,7 +260,7 @@ static ww_status join_first(struct scenario *scenario)
 {
 	ww_status status = join(scenario);
 
-	if (!has_failed(scenario, "ww_barrier_import", status))
+	if (!step_has_failed(&scenario->failure, "ww_barrier_import", status))
 		return status;
 	scenario_replace_partner();
 	DO(remove_first(scenario));
@@ -331,10 +298,7 @@ static void let_go(struct scenario *scenario)
 static ww_status finish(struct scenario *scenario, const char **out_step)
 {
 	let_go(scenario);
-	*out_step = scenario->step;
-	if (scenario->step)
-		ww_error_restore(&scenario->record);
-	return scenario->status;
+	return step_report(&scenario->failure, out_step);
 }
 
 ww_status sync_scenario_run(const char **out_step)
@@ -343,7 +307,7 @@ ww_status sync_scenario_run(const char **out_step)
 	struct scenario *scenario = &all;
 
 	open_all(scenario);
-	DO(open_broker(scenario));
+	DO(step_open_broker(&scenario->broker));
 	use_own(scenario);
 	share_own(scenario);
 	use_partners(scenario);

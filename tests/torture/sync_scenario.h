@@ -22,7 +22,6 @@
 #define SCENARIO_BARRIER        "torture/barrier"
 #define SCENARIO_SECOND_BARRIER "torture/second"
 
-extern const char *scenario_address;
 extern struct ww_token scenario_event; /* the partner's */
 extern void (*scenario_replace_partner)(void);
 

@@ -101,16 +101,10 @@ static void must_hold_no_more(const struct holdings *before, const char *functio
 	}
 }
 
-static void begin(const struct torture *torture)
+static void call_hook(void (*hook)(void))
 {
-	if (torture->begin)
-		torture->begin();
-}
-
-static void end(const struct torture *torture)
-{
-	if (torture->end)
-		torture->end();
+	if (hook)
+		hook();
 }
 
 void torture_warm_up(const struct torture *torture)
@@ -118,9 +112,9 @@ void torture_warm_up(const struct torture *torture)
 	const char *step;
 
 	for (int i = 0; i < 2; i++) {
-		begin(torture);
+		call_hook(torture->begin);
 		MUST_OK(torture->run(&step));
-		end(torture);
+		call_hook(torture->end);
 	}
 }
 
@@ -137,7 +131,7 @@ static bool run_with_failure(const struct torture *torture, const struct holding
 		torture_must_fit(torture, function, error, step, status);
 	else
 		MUST_OK(status);
-	end(torture);
+	call_hook(torture->end);
 	if (!function)
 		return false;
 	must_hold_no_more(before, function, nth);
@@ -151,15 +145,17 @@ void torture_calls(const struct torture *torture, int kinds)
 	uint64_t overcome = 0;
 	uint64_t nth = 0;
 
+	call_hook(torture->open);
 	torture_warm_up(torture);
 	do {
 		take_holdings(&before);
-		begin(torture);
+		call_hook(torture->begin);
 		calls_fail(kinds, ++nth);
 	} while (run_with_failure(torture, &before, nth, &overcome) && nth < CALLS_MAX);
 	MUST(nth > 5 && nth < CALLS_MAX);
 	check_note("%llu calls failed one by one, %llu were overcome", (unsigned long long)nth - 1,
 		(unsigned long long)overcome);
+	call_hook(torture->close);
 }
 
 static void fail_with(const struct torture *torture, const struct expectation *expected)
@@ -170,7 +166,7 @@ static void fail_with(const struct torture *torture, const struct expectation *e
 
 	do {
 		take_holdings(&before);
-		begin(torture);
+		call_hook(torture->begin);
 		calls_fail_named(expected->function, expected->error, ++nth, 1);
 	} while (run_with_failure(torture, &before, nth, &overcome) && nth < CALLS_MAX);
 	MUST(nth < CALLS_MAX);
@@ -181,9 +177,11 @@ static void fail_with(const struct torture *torture, const struct expectation *e
 
 void torture_every_error(const struct torture *torture)
 {
+	call_hook(torture->open);
 	torture_warm_up(torture);
 	for (size_t i = 0; i < torture->expectation_count; i++)
 		fail_with(torture, &torture->expectations[i]);
+	call_hook(torture->close);
 }
 
 struct driver_function {
@@ -270,17 +268,17 @@ uint64_t torture_driver_function(const struct torture *torture, const char *name
 		ww_status status;
 
 		take_holdings(&before);
-		begin(torture);
+		call_hook(torture->begin);
 		fake->fail(name, nth, code);
 		status = torture->run(&step);
 		fake->fail_off();
 		if (fake->call_count(name) - calls < nth) {
 			MUST_OK(status);
-			end(torture);
+			call_hook(torture->end);
 			break;
 		}
 		must_fit_driver(torture, name, code, step, status);
-		end(torture);
+		call_hook(torture->end);
 		must_hold_no_more(&before, name, nth);
 	}
 	MUST(nth < CALLS_MAX);
@@ -299,6 +297,7 @@ void torture_driver(const struct torture *torture, int code)
 
 	if (!fake_get() || !subject_is_cuda())
 		check_skip("only the fake driver fails when it is told to");
+	call_hook(torture->open);
 	torture_warm_up(torture);
 	for (size_t i = 0; i < CHECK_COUNT(names); i++) {
 		const struct driver_function *function = driver_function_of(names[i]);
@@ -313,41 +312,5 @@ void torture_driver(const struct torture *torture, int code)
 	MUST(functions > 10);
 	check_note("%llu calls of %llu functions failed one by one with %d",
 		(unsigned long long)failed, (unsigned long long)functions, code);
-}
-
-/* --- cases --- */
-
-static void case_open(const struct torture *torture)
-{
-	if (torture->open)
-		torture->open();
-}
-
-static void case_close(const struct torture *torture)
-{
-	if (torture->close)
-		torture->close();
-}
-
-void torture_case_calls(const struct torture *torture, int kinds)
-{
-	case_open(torture);
-	torture_calls(torture, kinds);
-	case_close(torture);
-}
-
-void torture_case_every_error(const struct torture *torture)
-{
-	case_open(torture);
-	torture_every_error(torture);
-	case_close(torture);
-}
-
-void torture_case_driver(const struct torture *torture, int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	case_open(torture);
-	torture_driver(torture, code);
-	case_close(torture);
+	call_hook(torture->close);
 }

@@ -69,22 +69,20 @@ struct torture {
 void torture_must_fit(const struct torture *torture, const char *function, int error,
 	const char *step, ww_status status);
 
-/* Each call of these kinds (calls.h) fails once, with the error that befits it. */
+/* Each call of these kinds (calls.h) fails once, with the error that befits it. A whole case. */
 void torture_calls(const struct torture *torture, int kinds);
 
-/* Every call of a function, with every error of it that is listed. */
+/* Every call of a function, with every error of it that is listed. A whole case. */
 void torture_every_error(const struct torture *torture);
 
 /* The 1st, 2nd, ... call of one function of the driver fails; returns how many there are. */
 uint64_t torture_driver_function(const struct torture *torture, const char *name, int code);
 
-/* The same for all of its functions that can. */
+/*
+ * The same for all functions of the driver that can fail. A whole case, which is skipped without
+ * the fake driver.
+ */
 void torture_driver(const struct torture *torture, int code);
-
-/* Whole cases: what is above, between @open and @close. Without the fake driver the third skips. */
-void torture_case_calls(const struct torture *torture, int kinds);
-void torture_case_every_error(const struct torture *torture);
-void torture_case_driver(const struct torture *torture, int code);
 
 /* Runs it until everything is where it stays from the first use on. */
 void torture_warm_up(const struct torture *torture);

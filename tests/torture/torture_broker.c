@@ -4,9 +4,14 @@
  */
 #include "torture/torture_broker.h"
 
+#include <stdlib.h>
+
 #include "support/broker.h"
 #include "support/check.h"
 #include "support/raw_client.h"
+
+const char *scenario_address;
+struct child torture_partner;
 
 static struct broker server;
 static struct raw observer;
@@ -41,4 +46,31 @@ void torture_broker_stop(void)
 {
 	raw_close(&observer);
 	broker_stop(&server);
+}
+
+void torture_partner_start(void)
+{
+	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
+	child_start(&torture_partner, "partner", NULL);
+	child_hear(&torture_partner, "ready");
+	unsetenv("WARPWAY_BROKER");
+}
+
+void torture_partner_stop(void)
+{
+	child_tell(&torture_partner, "stop");
+	child_finish(&torture_partner);
+}
+
+void torture_partner_open(void)
+{
+	torture_broker_start();
+	torture_partner_start();
+	torture_broker_watch();
+}
+
+void torture_partner_close(void)
+{
+	torture_partner_stop();
+	torture_broker_stop();
 }
