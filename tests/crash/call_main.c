@@ -8,9 +8,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "crash/call.h"
@@ -28,18 +26,9 @@ static struct {
 	struct child players[CAST]; /* the server first */
 } cast;
 
-static uint64_t number_of(const char *name, uint64_t usual)
-{
-	const char *value = getenv(name);
-	uint64_t number = value && *value ? strtoull(value, NULL, 10) : usual;
-
-	MUST(number > 0);
-	return number;
-}
-
 static const char *name_of(uint32_t index)
 {
-	return index ? "a client" : "the server";
+	return index ? "client" : "server";
 }
 
 static void player_start(uint32_t index)
@@ -61,17 +50,9 @@ static void player_start(uint32_t index)
 /* Whoever finds something wrong ends. */
 static void all_must_live(void)
 {
-	for (uint32_t i = 0; i < CAST; i++) {
-		siginfo_t end = {.si_pid = 0};
-
-		if (cast.players[i].pid == 0)
-			continue; /* not started yet */
-		MUST_CALL(waitid(P_PID, (id_t)cast.players[i].pid, &end,
-			WEXITED | WNOHANG | WNOWAIT));
-		if (end.si_pid)
-			FAIL("%s (%" PRIu32 ") has ended, with status %d", name_of(i), i,
-				end.si_status);
-	}
+	for (uint32_t i = 0; i < CAST; i++)
+		if (cast.players[i].pid) /* it was started */
+			player_must_live(&cast.players[i], name_of(i), i);
 }
 
 /* Until so many calls have ended, and this player is at work. */
@@ -87,7 +68,7 @@ static void wait_for_work(uint32_t index, uint64_t calls)
 			left_ms = child_limit_ms();
 		before = atomic_load(&cast.board->ended);
 		if (left_ms-- == 0)
-			FAIL("%s (%" PRIu32 ") does no work, or no call ends any more",
+			FAIL("%s %" PRIu32 " does no work, or no call ends any more",
 				name_of(index), index);
 		all_must_live();
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
@@ -109,8 +90,7 @@ static void wait_for_server(void)
 
 static void begin(void)
 {
-	cast.random = number_of("WW_TEST_SEED", 1 + now_ns() % 1000000);
-	check_note("seed %" PRIu64, cast.random);
+	cast.random = seed_choose();
 	scene_begin();
 	cast.board = call_board_map(true);
 	cast.array = call_array_make(CALL_MOST, &cast.board->array);
@@ -125,14 +105,7 @@ static void begin(void)
 
 static void player_replace(uint32_t index)
 {
-	struct child *player = &cast.players[index];
-	int status;
-
-	MUST_CALL(kill(player->pid, SIGKILL));
-	status = child_wait(player);
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-		FAIL("%s (%" PRIu32 ") had ended before it was killed, with status %x",
-			name_of(index), index, (unsigned int)status);
+	player_must_be_killed(&cast.players[index], name_of(index), index);
 	player_start(index);
 }
 
@@ -221,7 +194,7 @@ static void end(void)
 
 CASE(call_torture, 0)
 {
-	uint64_t calls = number_of("WW_TEST_CALLS", CALLS_USUAL);
+	uint64_t calls = number_wanted("WW_TEST_CALLS", CALLS_USUAL);
 	uint32_t kills = 2 * (kills_wanted() / KILLS_PART + 1);
 	uint64_t memory = 0;
 

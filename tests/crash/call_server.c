@@ -2,10 +2,7 @@
 /*
  * call_server.c - the process whose functions are called, and what all of the cast have in common
  */
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -21,20 +18,7 @@
 
 struct call_board *call_board_map(bool create)
 {
-	const char *address = getenv("WARPWAY_BROKER");
-	char path[BROKER_PATH_BYTES + 8];
-	struct call_board *board;
-	int fd;
-
-	MUST(address);
-	snprintf(path, sizeof(path), "%.*s/board", (int)(strrchr(address, '/') - address), address);
-	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
-	MUST_CALL(fd);
-	MUST_CALL(ftruncate(fd, sizeof(*board)));
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	MUST(board != MAP_FAILED);
-	close(fd);
-	return board;
+	return scene_share(create, sizeof(struct call_board));
 }
 
 void call_board_unmap(struct call_board *board)

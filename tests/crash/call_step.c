@@ -8,8 +8,6 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -18,7 +16,6 @@
 #include "service/call.h"
 #include "service/client.h"
 #include "service/service.h"
-#include "support/driver.h"
 
 #define CALLS       8 /* of the victim, or to it */
 #define ARRAY_BYTES (CALLS + 1)
@@ -214,39 +211,20 @@ struct meeting {
 static void begin(struct meeting *meeting, const char *function, int nth, bool after,
 	const char *how)
 {
-	char number[16];
 	char text[WW_TOKEN_TEXT_BYTES];
-	const char *const arguments[] = {function, number, after ? "after" : "before", how, text,
-		NULL};
 
 	memset(meeting, 0, sizeof(*meeting));
 	meeting->array = call_array_make(ARRAY_BYTES, &meeting->token);
 	meeting->caller.array = &meeting->token;
-	snprintf(number, sizeof(number), "%d", nth);
 	MUST_OK(ww_token_to_text(&meeting->token, text));
-	child_start(&meeting->victim, "role_call_stepper",
-		&(struct child_options){.arguments = arguments});
-}
-
-/* Whether it died; it may also have come through. */
-static bool has_died(struct child *victim)
-{
-	int status = child_wait(victim);
-
-	if (!WIFSIGNALED(status)) {
-		MUST_EQUAL(0, WEXITSTATUS(status));
-		return false;
-	}
-	MUST_EQUAL(SIGKILL, WTERMSIG(status));
-	return true;
+	step_start_victim(&meeting->victim, "role_call_stepper", function, nth, after, how, text);
 }
 
 /* Everything is gone but our connection. */
 static void end(struct meeting *meeting)
 {
 	meeting->array = ww_memory_unref(meeting->array);
-	scene_has_objects(0);
-	scene_has_holders(1);
+	step_nothing_is_left();
 }
 
 static bool meet_creating(const char *function, int nth, bool after)
@@ -255,7 +233,7 @@ static bool meet_creating(const char *function, int nth, bool after)
 	bool has_met_death;
 
 	begin(&meeting, function, nth, after, "create");
-	has_met_death = has_died(&meeting.victim);
+	has_met_death = step_has_died(&meeting.victim);
 	end(&meeting);
 	return has_met_death;
 }
@@ -284,7 +262,7 @@ static bool meet_serving(const char *function, int nth, bool after)
 	child_tell(&meeting.victim, "go");
 	call_all(&meeting.caller);
 	stop_server(&meeting.caller);
-	has_met_death = has_died(&meeting.victim);
+	has_met_death = step_has_died(&meeting.victim);
 	for (uint64_t at = 0; at < CALLS; at++) {
 		call_must_be_right(&meeting.caller, meeting.array, at);
 		MUST(has_met_death || meeting.caller.ends[at] == CALL_RUN);
@@ -322,7 +300,7 @@ static bool meet_calling(const char *function, int nth, bool after)
 	MUST(!pthread_create(&thread, NULL, serve_for_ever, service));
 	begin(&meeting, function, nth, after, "call");
 	open_client(&meeting.caller, scene.broker);
-	has_met_death = has_died(&meeting.victim);
+	has_met_death = step_has_died(&meeting.victim);
 	MUST_OK(submit(&meeting.caller, CALLS, &ticket));
 	MUST_EQUAL(CALL_RUN, finish(ticket, CALLS));
 	wait_for_clients(service, 1);
@@ -340,36 +318,11 @@ static bool meet_calling(const char *function, int nth, bool after)
 
 /* --- cases --- */
 
-static void kill_at_steps(step_meet_fn meet, const char *const *functions, int count, int least)
-{
-	int kills;
-
-	scene_begin();
-	kills = step_kill_at_all(meet, functions, count);
-	scene_end();
-	check_note("killed at %d steps", kills);
-	MUST(kills > least);
-}
-
 CASE_CALL(call_server_killed_at_each_step, 0,
-	kill_at_steps(meet_serving, servers_steps, CHECK_COUNT(servers_steps), 40))
+	step_case(meet_serving, servers_steps, CHECK_COUNT(servers_steps), 40))
 CASE_CALL(call_client_killed_at_each_step, 0,
-	kill_at_steps(meet_calling, clients_steps, CHECK_COUNT(clients_steps), 20))
+	step_case(meet_calling, clients_steps, CHECK_COUNT(clients_steps), 20))
 
-/* Where each kill costs a second, steps are enough: calls are the same on every device. */
-static void kill_at_calls(step_meet_fn meet, int least)
-{
-	int kills;
-
-	if (subject_is_cuda() && !fake_get())
-		check_skip("it starts hundreds of processes; the driver for tests shows the same");
-	scene_begin();
-	kills = step_kill_at_each(meet, ANY_CALL, false);
-	scene_end();
-	check_note("killed at %d calls", kills);
-	MUST(kills > least);
-}
-
-CASE_CALL(call_killed_at_each_call_creating, 0, kill_at_calls(meet_creating, 20))
-CASE_CALL(call_killed_at_each_call_serving, 0, kill_at_calls(meet_serving, 20))
-CASE_CALL(call_killed_at_each_call_calling, 0, kill_at_calls(meet_calling, 20))
+CASE_CALL(call_killed_at_each_call_creating, 0, step_case_calls(meet_creating, 20))
+CASE_CALL(call_killed_at_each_call_serving, 0, step_case_calls(meet_serving, 20))
+CASE_CALL(call_killed_at_each_call_calling, 0, step_case_calls(meet_calling, 20))

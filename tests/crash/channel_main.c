@@ -5,11 +5,8 @@
  * WW_TEST_FRAMES says how many frames all cases together publish, and look at, at least.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "crash/channel.h"
@@ -26,15 +23,6 @@ static struct {
 	struct board *board;
 	struct child players[CAST]; /* the producer first */
 } cast;
-
-static uint64_t number_of(const char *name, uint64_t usual)
-{
-	const char *value = getenv(name);
-	uint64_t number = value && *value ? strtoull(value, NULL, 10) : usual;
-
-	MUST(number > 0);
-	return number;
-}
 
 static void player_start(uint32_t index)
 {
@@ -54,9 +42,8 @@ static void player_start(uint32_t index)
 
 static void begin(uint32_t policy)
 {
-	cast.random = number_of("WW_TEST_SEED", 1 + now_ns() % 1000000);
+	cast.random = seed_choose();
 	cast.policy = policy;
-	check_note("seed %" PRIu64, cast.random);
 	scene_begin();
 	cast.board = board_map(true);
 	for (uint32_t i = 0; i < CAST; i++)
@@ -77,15 +64,8 @@ static uint64_t frames_done(void)
 /* Whoever finds something wrong ends. */
 static void all_must_live(void)
 {
-	for (uint32_t i = 0; i < CAST; i++) {
-		siginfo_t end = {.si_pid = 0};
-
-		MUST_CALL(waitid(P_PID, (id_t)cast.players[i].pid, &end,
-			WEXITED | WNOHANG | WNOWAIT));
-		if (end.si_pid)
-			FAIL("%s %" PRIu32 " has ended, with status %d",
-				i ? "consumer" : "producer", i, end.si_status);
-	}
+	for (uint32_t i = 0; i < CAST; i++)
+		player_must_live(&cast.players[i], i ? "consumer" : "producer", i);
 }
 
 /*
@@ -114,17 +94,10 @@ static void wait_for_work(uint32_t index, uint64_t frames)
 
 static void player_kill(uint32_t index)
 {
-	struct child *player = &cast.players[index];
-	int status;
-
 	/* A producer makes a channel after it took a number; the next one takes a later number. */
 	if (index == 0)
 		atomic_store(&cast.board->killed, UINT64_MAX);
-	MUST_CALL(kill(player->pid, SIGKILL));
-	status = child_wait(player);
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-		FAIL("%s %" PRIu32 " had ended before it was killed, with status %x",
-			index ? "consumer" : "producer", index, (unsigned int)status);
+	player_must_be_killed(&cast.players[index], index ? "consumer" : "producer", index);
 	if (index == 0)
 		atomic_store(&cast.board->killed, atomic_load(&cast.board->generation));
 }
@@ -157,7 +130,7 @@ static void end(void)
 
 static void play(uint32_t policy)
 {
-	uint64_t frames = number_of("WW_TEST_FRAMES", FRAMES_USUAL) / POLICIES + 1;
+	uint64_t frames = number_wanted("WW_TEST_FRAMES", FRAMES_USUAL) / POLICIES + 1;
 	uint32_t kills = kills_wanted() / POLICIES + 1;
 	uint64_t memory = 0;
 

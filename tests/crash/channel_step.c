@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,7 +26,6 @@
 #include "crash/step.h"
 #include "share/put_request.h"
 #include "support/channel.h"
-#include "support/driver.h"
 
 #define FRAMES     UINT64_C(8)
 #define SLOTS      2
@@ -292,30 +290,6 @@ ROLE(role_channel_stepper)
 
 /* --- the case's side --- */
 
-static void start_victim(struct child *victim, const char *function, int nth, bool after,
-	const char *how)
-{
-	char text[16];
-	const char *const arguments[] = {function, text, after ? "after" : "before", how, NULL};
-
-	snprintf(text, sizeof(text), "%d", nth);
-	child_start(victim, "role_channel_stepper",
-		&(struct child_options){.arguments = arguments});
-}
-
-/* Whether it died; it may also have come through. */
-static bool has_died(struct child *victim)
-{
-	int status = child_wait(victim);
-
-	if (!WIFSIGNALED(status)) {
-		MUST_EQUAL(0, WEXITSTATUS(status));
-		return false;
-	}
-	MUST_EQUAL(SIGKILL, WTERMSIG(status));
-	return true;
-}
-
 /* Waits for the victim's word; false: it died before. */
 static bool hears(struct child *victim, const char *word)
 {
@@ -335,21 +309,14 @@ static void tell(struct child *victim, const char *word)
 	(void)send(victim->control, word, strlen(word) + 1, MSG_NOSIGNAL);
 }
 
-/* Everything is gone but our connection. */
-static void nothing_is_left(void)
-{
-	scene_has_objects(0);
-	scene_has_holders(1);
-}
-
 static bool meet_creating(const char *function, int nth, bool after)
 {
 	struct child victim;
 	bool has_met_death;
 
-	start_victim(&victim, function, nth, after, "create");
-	has_met_death = has_died(&victim);
-	nothing_is_left();
+	step_start_victim(&victim, "role_channel_stepper", function, nth, after, "create", NULL);
+	has_met_death = step_has_died(&victim);
+	step_nothing_is_left();
 	return has_met_death;
 }
 
@@ -389,7 +356,7 @@ static bool meet_producing(const char *function, int nth, bool after)
 	struct child victim;
 	bool has_met_death;
 
-	start_victim(&victim, function, nth, after, "produce");
+	step_start_victim(&victim, "role_channel_stepper", function, nth, after, "produce", NULL);
 	child_hear(&victim, "made");
 	MUST_OK(join(scene.device, scene.broker, &followers[0].channel));
 	child_tell(&victim, "go");
@@ -412,9 +379,9 @@ static bool meet_producing(const char *function, int nth, bool after)
 	MUST(followers[0].status != WW_END || followers[0].last == FRAMES);
 	ww_channel_unref(followers[1].channel);
 	ww_channel_unref(followers[0].channel);
-	has_met_death = has_died(&victim);
+	has_met_death = step_has_died(&victim);
 	MUST(late == WW_OK || (has_met_death && late == WW_ERR_NOT_FOUND));
-	nothing_is_left();
+	step_nothing_is_left();
 	return has_met_death;
 }
 
@@ -435,13 +402,13 @@ CASE(channel_producer_killed_within_publish, 0)
 		MUST_OK(take(channel, NULL, &number));
 	for (int i = 0; i < 3; i++)
 		MUST_STATUS(WW_ERR_PEER_LOST, take(channel, NULL, &number));
-	MUST(has_died(&victim));
+	MUST(step_has_died(&victim));
 	MUST_OK(ww_channel_info_get(channel, &info));
 	MUST_EQUAL(FRAMES - 1, info.published);
 	MUST_EQUAL(FRAMES - 1, info.received);
 	MUST_EQUAL(0, info.dropped);
 	ww_channel_unref(channel);
-	nothing_is_left();
+	step_nothing_is_left();
 	scene_end();
 }
 
@@ -465,17 +432,17 @@ static bool meet_consuming(const char *function, int nth, bool after)
 	MUST_OK(join(scene.device, scene.broker, &follower.channel));
 	send_and_follow(channel, &follower, value++);
 	send_and_follow(channel, &follower, value++);
-	start_victim(&victim, function, nth, after, "consume");
+	step_start_victim(&victim, "role_channel_stepper", function, nth, after, "consume", NULL);
 	(void)hears(&victim, "joined");
 	while (value <= 2 * FRAMES)
 		send_and_follow(channel, &follower, value++);
-	has_met_death = has_died(&victim);
+	has_met_death = step_has_died(&victim);
 	while (value <= 3 * FRAMES)
 		send_and_follow(channel, &follower, value++);
 	MUST_EQUAL(3 * FRAMES, follower.last);
 	ww_channel_unref(follower.channel);
 	ww_channel_unref(channel);
-	nothing_is_left();
+	step_nothing_is_left();
 	return has_met_death;
 }
 
@@ -494,33 +461,18 @@ CASE(channel_producer_killed_at_each_step, 0)
 
 static void kill_consumers(uint32_t by_policy)
 {
-	int count;
-
 	policy = by_policy;
-	scene_begin();
-	count = step_kill_at_all(meet_consuming, consumers_steps, CHECK_COUNT(consumers_steps));
-	scene_end();
-	MUST(count > 10);
-	check_note("killed at %d steps", count);
+	step_case(meet_consuming, consumers_steps, CHECK_COUNT(consumers_steps), 10);
 }
 
 CASE_CALL(channel_consumer_killed_at_each_step_block, 0, kill_consumers(WW_CHANNEL_BLOCK))
 CASE_CALL(channel_consumer_killed_at_each_step_drop, 0, kill_consumers(WW_CHANNEL_DROP_OLDEST))
 CASE_CALL(channel_consumer_killed_at_each_step_latest, 0, kill_consumers(WW_CHANNEL_LATEST))
 
-/* Where each kill costs a second, steps are enough: calls are the same on every device. */
 static void kill_at_calls(step_meet_fn meet, int least)
 {
-	int count;
-
-	if (subject_is_cuda() && !fake_get())
-		check_skip("it starts hundreds of processes; the driver for tests shows the same");
 	policy = WW_CHANNEL_BLOCK;
-	scene_begin();
-	count = step_kill_at_each(meet, ANY_CALL, false);
-	scene_end();
-	check_note("killed at %d calls", count);
-	MUST(count > least);
+	step_case_calls(meet, least);
 }
 
 CASE_CALL(channel_killed_at_each_call_creating, 0, kill_at_calls(meet_creating, 20))
@@ -545,7 +497,7 @@ CASE(channel_joined_before_it_has_slots, 0)
 	ww_channel_unref(channel);
 	child_tell(&producer, "end");
 	child_finish(&producer);
-	nothing_is_left();
+	step_nothing_is_left();
 	scene_end();
 }
 
@@ -601,6 +553,6 @@ CASE(channel_reattached_before_it_has_slots, 0)
 	child_tell(&producer, "end");
 	child_finish(&producer);
 	ww_broker_unref(broker);
-	nothing_is_left();
+	step_nothing_is_left();
 	scene_end();
 }

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "crash/pool.h"
@@ -35,17 +33,9 @@ static void player_start(uint32_t index)
 	child_start(&cast.players[index], index ? "role_pool_holder" : "role_pool_owner", &options);
 }
 
-static uint64_t seed(void)
-{
-	const char *value = getenv("WW_TEST_SEED");
-
-	return value ? strtoull(value, NULL, 10) : now_ns() % 1000000;
-}
-
 static void begin(bool tolerates)
 {
-	cast.random = seed();
-	check_note("seed %" PRIu64, cast.random);
+	cast.random = seed_choose();
 	scene_begin();
 	cast.board = board_map(true);
 	atomic_store(&cast.board->tolerates, tolerates);
@@ -86,15 +76,8 @@ static void wait_for_work(uint32_t index)
 /* It must still have been there: who finds something wrong ends. */
 static void player_kill(uint32_t index)
 {
-	struct child *player = &cast.players[index];
-	int status;
-
 	cast.imported = atomic_load(&cast.board->imported);
-	MUST_CALL(kill(player->pid, SIGKILL));
-	status = child_wait(player);
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-		FAIL("%s %" PRIu32 " had ended before it was killed, with status %x",
-			index ? "holder" : "owner", index, (unsigned int)status);
+	player_must_be_killed(&cast.players[index], index ? "holder" : "owner", index);
 }
 
 static void player_kill_and_start(uint32_t index)

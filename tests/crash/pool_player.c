@@ -3,9 +3,7 @@
  * pool_player.c - what owners and holders have in common: the post, and slices' content
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,30 +16,9 @@
 
 #define LAG_MOST_NS 2000000
 
-/* A file beside the broker's socket. */
-static void path_of(char *out, size_t room, const char *name, uint32_t number)
-{
-	const char *address = getenv("WARPWAY_BROKER");
-
-	MUST(address);
-	snprintf(out, room, "%.*s/%s%u", (int)(strrchr(address, '/') - address), address, name,
-		number);
-}
-
 struct board *board_map(bool create)
 {
-	char path[BROKER_PATH_BYTES + 16];
-	struct board *board;
-	int fd;
-
-	path_of(path, sizeof(path), "board", 0);
-	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
-	MUST_CALL(fd);
-	MUST_CALL(ftruncate(fd, sizeof(*board)));
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	MUST(board != MAP_FAILED);
-	close(fd);
-	return board;
+	return scene_share(create, sizeof(struct board));
 }
 
 void board_unmap(struct board *board)
@@ -55,7 +32,7 @@ static struct sockaddr_un box_of(uint32_t index)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	path_of(address.sun_path, sizeof(address.sun_path), "post", index);
+	scene_path(address.sun_path, sizeof(address.sun_path), "post", index);
 	return address;
 }
 

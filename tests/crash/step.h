@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include "support/child.h"
+
 #define STEPS_MAX 2000
 #define ANY_CALL  "call" /* in place of a function: any allocation or system call */
 
@@ -57,5 +59,19 @@ int step_kill_at_each(step_meet_fn meet, const char *function, bool after);
 
 /* Before and after each of these functions. */
 int step_kill_at_all(step_meet_fn meet, const char *const *functions, int count);
+
+/* Whole cases: more than @least die, at these functions or at calls. */
+void step_case(step_meet_fn meet, const char *const *functions, int count, int least);
+void step_case_calls(step_meet_fn meet, int least);
+
+/* Starts the role, with FUNCTION NTH before|after, @how and @more; @more: NULL: nothing more. */
+void step_start_victim(struct child *victim, const char *role, const char *function, int nth,
+	bool after, const char *how, const char *more);
+
+/* Waits for its end. Return: whether it died; it may also have come through. */
+bool step_has_died(struct child *victim);
+
+/* Everything is gone but our connection. */
+void step_nothing_is_left(void);
 
 #endif

@@ -2,14 +2,11 @@
 /*
  * sync_main.c - the suite's tables, and what its processes share
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "crash/sync.h"
 
@@ -29,19 +26,7 @@ const char *const way_names[WAYS] = {
 
 struct board *board_map(bool create)
 {
-	const char *address = getenv("WARPWAY_BROKER");
-	char path[BROKER_PATH_BYTES + 8];
-	struct board *board;
-	int fd;
-
-	snprintf(path, sizeof(path), "%.*s/board", (int)(strrchr(address, '/') - address), address);
-	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
-	MUST_CALL(fd);
-	MUST_CALL(ftruncate(fd, sizeof(*board)));
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	MUST(board != MAP_FAILED);
-	close(fd);
-	return board;
+	return scene_share(create, sizeof(struct board));
 }
 
 void board_unmap(struct board *board)

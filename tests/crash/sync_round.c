@@ -134,20 +134,11 @@ void waiter_wait(struct child *waiter, bool is_member)
 		cast.works, is_member, cast.is_timed, cast.is_counted);
 }
 
-static uint64_t choose_seed(void)
-{
-	const char *value = getenv("WW_TEST_SEED");
-	uint64_t seed = value ? strtoull(value, NULL, 10) : now_ns() % 1000000;
-
-	check_note("WW_TEST_SEED=%" PRIu64, seed);
-	return seed;
-}
-
 void cast_begin(void)
 {
 	scene_begin();
 	cast = (struct cast){
-		.random = choose_seed(),
+		.random = seed_choose(),
 		.board = board_map(true),
 		.is_timed = true,
 		.is_counted = true,

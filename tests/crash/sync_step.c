@@ -10,60 +10,16 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/await.h"
+#include "crash/step.h"
 #include "crash/sync.h"
-#include "support/fail_call.h"
 #include "wire/signal_page.h"
 
-#define STEPS_MAX 2000
-#define CELLS     2
-#define LIMIT_NS  ((uint64_t)child_limit_ms() * 1000000)
-#define ANY_CALL  "call"
-
-/* --- the linker's side --- */
-
-static const char *_Atomic fatal; /* the function that is; NULL: none */
-static atomic_int left;           /* calls of it until then */
-static atomic_bool is_after;
-
-static void step(const char *function, bool after)
-{
-	const char *name = atomic_load(&fatal);
-
-	if (name && after == atomic_load(&is_after) && !strcmp(name, function) &&
-		atomic_fetch_sub(&left, 1) == 1)
-		kill(getpid(), SIGKILL);
-}
-
-#define STEP_VOID(name, parameters, arguments) \
-	void __real_##name parameters;         \
-	void __wrap_##name parameters;         \
-	void __wrap_##name parameters          \
-	{                                      \
-		step(#name, false);            \
-		__real_##name arguments;       \
-		step(#name, true);             \
-	}
-
-#define STEP_BOOL(name, parameters, arguments)    \
-	bool __real_##name parameters;            \
-	bool __wrap_##name parameters;            \
-	bool __wrap_##name parameters             \
-	{                                         \
-		bool result;                      \
-                                                  \
-		step(#name, false);               \
-		result = __real_##name arguments; \
-		step(#name, true);                \
-		return result;                    \
-	}
+#define CELLS    2
+#define LIMIT_NS ((uint64_t)child_limit_ms() * 1000000)
 
 typedef struct ww_layout_signal_cell cell_type;
 
@@ -72,33 +28,13 @@ STEP_VOID(ww_signal_cell_complete, (cell_type * cell, uint64_t value), (cell, va
 STEP_VOID(ww_signal_cell_submit, (cell_type * cell, uint64_t value, bool wakes),
 	(cell, value, wakes))
 STEP_VOID(ww_signal_cell_mark_gpu, (cell_type * cell), (cell))
-STEP_BOOL(ww_signal_cell_close, (cell_type * cell), (cell))
-STEP_BOOL(ww_signal_cell_finish, (cell_type * cell), (cell))
+STEP(bool, ww_signal_cell_close, (cell_type * cell), (cell))
+STEP(bool, ww_signal_cell_finish, (cell_type * cell), (cell))
 STEP_VOID(ww_await_wake, (uint32_t * wakes), (wakes))
 
 static const char *const steps[] = {"ww_signal_cell_open", "ww_signal_cell_complete",
 	"ww_signal_cell_submit", "ww_signal_cell_mark_gpu", "ww_signal_cell_close",
 	"ww_signal_cell_finish", "ww_await_wake"};
-
-/* As role_stepper's arguments say. */
-static void arm(char **arguments)
-{
-	uint64_t nth = strtoull(arguments[1], NULL, 10);
-
-	if (!strcmp(arguments[0], ANY_CALL)) {
-		calls_die(nth);
-		return;
-	}
-	atomic_store(&left, (int)nth);
-	atomic_store(&is_after, !strcmp(arguments[2], "after"));
-	atomic_store(&fatal, arguments[0]);
-}
-
-static void disarm(void)
-{
-	calls_off(NULL);
-	atomic_store(&fatal, NULL);
-}
 
 /* --- the victim --- */
 
@@ -135,11 +71,11 @@ static void put_and_signal(ww_broker *broker, char **arguments)
 	put(timelines, broker);
 	role_tell("put");
 	role_hear("go");
-	arm(arguments);
+	step_arm(arguments);
 	signal_all(timelines, streams);
 	for (int i = 0; i < CELLS; i++)
 		ww_timeline_unref(timelines[i]);
-	disarm();
+	step_disarm();
 	for (int i = 0; i < CELLS; i++)
 		ww_stream_unref(streams[i]);
 	ww_device_unref(device);
@@ -149,21 +85,21 @@ static void put_only(ww_broker *broker, char **arguments)
 {
 	ww_timeline *timelines[CELLS];
 
-	arm(arguments);
+	step_arm(arguments);
 	put(timelines, broker);
 	for (int i = 0; i < CELLS; i++)
 		ww_timeline_unref(timelines[i]);
-	disarm();
+	step_disarm();
 }
 
 static void join_and_leave(ww_broker *broker, char **arguments)
 {
 	ww_barrier *barrier;
 
-	arm(arguments);
+	step_arm(arguments);
 	MUST_OK(ww_barrier_get(broker, "x", 0, WW_FOREVER, NULL, &barrier));
 	ww_barrier_unref(barrier);
-	disarm();
+	step_disarm();
 }
 
 /*
@@ -193,29 +129,6 @@ struct meeting {
 	ww_stream *stream;
 	ww_timeline *timelines[CELLS];
 };
-
-static void start_victim(struct child *victim, const char *function, int nth, bool after,
-	const char *from)
-{
-	char text[16];
-	const char *const arguments[] = {function, text, after ? "after" : "before", from, NULL};
-
-	snprintf(text, sizeof(text), "%d", nth);
-	child_start(victim, "role_stepper", &(struct child_options){.arguments = arguments});
-}
-
-/* Whether it died; it may also have come through. */
-static bool has_died(struct child *victim)
-{
-	int status = child_wait(victim);
-
-	if (!WIFSIGNALED(status)) {
-		MUST_EQUAL(0, WEXITSTATUS(status));
-		return false;
-	}
-	MUST_EQUAL(SIGKILL, WTERMSIG(status));
-	return true;
-}
 
 static void wait_by_stream(struct meeting *meeting)
 {
@@ -254,12 +167,12 @@ static bool meet_signalling(const char *function, int nth, bool after)
 	struct meeting meeting;
 	bool has_met_death;
 
-	start_victim(&meeting.victim, function, nth, after, "signal");
+	step_start_victim(&meeting.victim, "role_stepper", function, nth, after, "signal", NULL);
 	child_hear(&meeting.victim, "put");
 	wait_by_stream(&meeting);
 	child_tell(&meeting.victim, "go");
 	must_be_told(&meeting);
-	has_met_death = has_died(&meeting.victim);
+	has_met_death = step_has_died(&meeting.victim);
 	scene_has_objects(0);
 	return has_met_death;
 }
@@ -269,10 +182,9 @@ static bool meet_putting(const char *function, int nth, bool after)
 	struct child victim;
 	bool has_met_death;
 
-	start_victim(&victim, function, nth, after, "put");
-	has_met_death = has_died(&victim);
-	scene_has_objects(0);
-	scene_has_holders(1);
+	step_start_victim(&victim, "role_stepper", function, nth, after, "put", NULL);
+	has_met_death = step_has_died(&victim);
+	step_nothing_is_left();
 	return has_met_death;
 }
 
@@ -308,8 +220,8 @@ static bool meet_joining(const char *function, int nth, bool after)
 		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
 	MUST(!pthread_create(&thread, NULL, join_and_wait, &other));
 	scene_has_objects(2);
-	start_victim(&victim, function, nth, after, "join");
-	has_met_death = has_died(&victim);
+	step_start_victim(&victim, "role_stepper", function, nth, after, "join", NULL);
+	has_met_death = step_has_died(&victim);
 	scene_has_holders(1);
 	ours = ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier);
 	if (ours == WW_OK)
@@ -325,25 +237,13 @@ static bool meet_joining(const char *function, int nth, bool after)
 	return has_met_death;
 }
 
-static int kill_at_each(bool (*meet)(const char *, int, bool), const char *function, bool after)
-{
-	int nth = 1;
-
-	while (meet(function, nth, after))
-		MUST(++nth < STEPS_MAX);
-	return nth - 1;
-}
-
 CASE(killed_at_each_step, 0)
 {
 	int count = 0;
 
 	scene_begin();
-	for (size_t i = 0; i < CHECK_COUNT(steps); i++)
-		for (int after = 0; after < 2; after++) {
-			count += kill_at_each(meet_putting, steps[i], after);
-			count += kill_at_each(meet_signalling, steps[i], after);
-		}
+	count += step_kill_at_all(meet_putting, steps, CHECK_COUNT(steps));
+	count += step_kill_at_all(meet_signalling, steps, CHECK_COUNT(steps));
 	scene_end();
 	MUST(count > 40);
 	check_note("killed at %d steps", count);
@@ -355,8 +255,8 @@ CASE(killed_at_each_call, 0)
 	int signalling;
 
 	scene_begin();
-	putting = kill_at_each(meet_putting, ANY_CALL, false);
-	signalling = kill_at_each(meet_signalling, ANY_CALL, false);
+	putting = step_kill_at_each(meet_putting, ANY_CALL, false);
+	signalling = step_kill_at_each(meet_signalling, ANY_CALL, false);
 	scene_end();
 	check_note("killed at %d calls putting and %d signalling", putting, signalling);
 	MUST(putting > 20 && signalling > 5);
@@ -368,7 +268,7 @@ CASE(killed_at_each_call_joining, 0)
 
 	scene_begin();
 	broken_count = 0;
-	joining = kill_at_each(meet_joining, ANY_CALL, false);
+	joining = step_kill_at_each(meet_joining, ANY_CALL, false);
 	scene_end();
 	check_note("killed at %d calls joining and leaving; %d barriers were broken", joining,
 		broken_count);
