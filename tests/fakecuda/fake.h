@@ -117,6 +117,22 @@ void fake_leave(struct fake_call *call);
 	if (fake_call_.error)                                                          \
 	return fake_call_.error
 
+/* Opens one that needs the current context: `context`, and WW_CUDA_SUCCESS in `error`. */
+#define FAKE_ENTER_CONTEXT(name)                            \
+	FAKE_ENTER(name);                                   \
+	struct fake_context *context;                       \
+	ww_CUresult error = fake_context_current(&context); \
+	if (error)                                          \
+	return error
+
+/* Opens one of a stream: `stream`, and WW_CUDA_SUCCESS in `error`. */
+#define FAKE_ENTER_STREAM(name, handle)                        \
+	FAKE_ENTER(name);                                      \
+	struct fake_stream *stream;                            \
+	ww_CUresult error = fake_stream_find(handle, &stream); \
+	if (error)                                             \
+	return error
+
 void fake_lock(void);
 void fake_unlock(void);
 void fake_wait(void);

@@ -234,22 +234,14 @@ FAKE_API cuCtxGetDevice(ww_CUdevice *out_device)
 
 FAKE_API cuCtxSynchronize(void)
 {
-	FAKE_ENTER(cuCtxSynchronize);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuCtxSynchronize);
 	fake_stream_finish_context(context);
 	return context->fault;
 }
 
 FAKE_API cuCtxEnablePeerAccess(ww_CUcontext peer, unsigned int flags)
 {
-	FAKE_ENTER(cuCtxEnablePeerAccess);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuCtxEnablePeerAccess);
 	struct fake_context *other = context_find(peer);
 	if (!other || other->destroyed)
 		return WW_CUDA_ERROR_INVALID_CONTEXT;

@@ -94,11 +94,7 @@ void fake_event_destroy_of(const struct fake_context *context)
 
 FAKE_API cuEventCreate(ww_CUevent *out_event, unsigned int flags)
 {
-	FAKE_ENTER(cuEventCreate);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuEventCreate);
 	bool shared = flags & WW_CU_EVENT_INTERPROCESS;
 	if (shared && fake_config()->no_sync)
 		return WW_CUDA_ERROR_NOT_SUPPORTED;
@@ -149,11 +145,7 @@ static void record_run(struct fake_stream *stream, struct fake_op *op)
 
 FAKE_API cuEventRecord(ww_CUevent handle, ww_CUstream stream_handle)
 {
-	FAKE_ENTER(cuEventRecord);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(stream_handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuEventRecord, stream_handle);
 	struct fake_event *event = fake_event_find(handle);
 	if (!event || event->context != stream->context)
 		return WW_CUDA_ERROR_INVALID_HANDLE;
@@ -273,11 +265,7 @@ static bool wait_ready(struct fake_stream *stream, const struct fake_op *op)
 
 FAKE_API cuStreamWaitEvent(ww_CUstream stream_handle, ww_CUevent handle, unsigned int flags)
 {
-	FAKE_ENTER(cuStreamWaitEvent);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(stream_handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuStreamWaitEvent, stream_handle);
 	struct fake_event *event = fake_event_find(handle);
 	if (!event)
 		return WW_CUDA_ERROR_INVALID_HANDLE;

@@ -24,11 +24,7 @@
 
 FAKE_API cuMemHostAlloc(void **out_address, size_t bytes, unsigned int flags)
 {
-	FAKE_ENTER(cuMemHostAlloc);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemHostAlloc);
 	if (!out_address || !bytes || flags & ~(unsigned int)ALLOC_FLAGS)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -156,11 +152,7 @@ FAKE_API cuMemHostUnregister(void *address)
 FAKE_API cuMemHostGetDevicePointer_v2(ww_CUdeviceptr *out_address, void *address,
 	unsigned int flags)
 {
-	FAKE_ENTER(cuMemHostGetDevicePointer);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemHostGetDevicePointer);
 	const struct fake_range *range = fake_range_find((uint64_t)(uintptr_t)address);
 	if (!out_address || flags || !range ||
 		(range->kind != FAKE_RANGE_HOST && range->kind != FAKE_RANGE_REGISTERED))

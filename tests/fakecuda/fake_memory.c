@@ -23,11 +23,7 @@ static uint64_t page_up(uint64_t bytes)
 
 FAKE_API cuMemGetInfo_v2(size_t *out_free, size_t *out_total)
 {
-	FAKE_ENTER(cuMemGetInfo);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemGetInfo);
 	if (!out_free || !out_total)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	*out_total = fake_config()->bytes;
@@ -63,11 +59,7 @@ static ww_CUresult alloc(struct fake_context *context, uint64_t bytes, uint64_t 
 
 FAKE_API cuMemAlloc_v2(ww_CUdeviceptr *out_address, size_t bytes)
 {
-	FAKE_ENTER(cuMemAlloc);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemAlloc);
 	if (!out_address || !bytes)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	uint64_t address;
@@ -79,11 +71,7 @@ FAKE_API cuMemAlloc_v2(ww_CUdeviceptr *out_address, size_t bytes)
 
 FAKE_API cuMemAllocManaged(ww_CUdeviceptr *out_address, size_t bytes, unsigned int flags)
 {
-	FAKE_ENTER(cuMemAllocManaged);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemAllocManaged);
 	if (!out_address || !bytes ||
 		(flags != WW_CU_MEM_ATTACH_GLOBAL && flags != WW_CU_MEM_ATTACH_HOST))
 		return WW_CUDA_ERROR_INVALID_VALUE;

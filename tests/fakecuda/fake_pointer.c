@@ -198,11 +198,7 @@ FAKE_API cuPointerGetAttributes(unsigned int count, ww_CUpointer_attribute *attr
 FAKE_API cuMemGetAddressRange_v2(ww_CUdeviceptr *out_base, size_t *out_bytes,
 	ww_CUdeviceptr address)
 {
-	FAKE_ENTER(cuMemGetAddressRange);
-	struct fake_context *context;
-	ww_CUresult error = fake_context_current(&context);
-	if (error)
-		return error;
+	FAKE_ENTER_CONTEXT(cuMemGetAddressRange);
 	const struct fake_range *range = fake_range_find(address);
 	if (!range || !fake_range_access(range, context->device))
 		return WW_CUDA_ERROR_NOT_FOUND;

@@ -310,11 +310,7 @@ FAKE_API cuMemAllocAsync(ww_CUdeviceptr *out_address, size_t bytes, ww_CUstream 
 FAKE_API cuMemAllocFromPoolAsync(ww_CUdeviceptr *out_address, size_t bytes,
 	ww_CUmemoryPool pool_handle, ww_CUstream handle)
 {
-	FAKE_ENTER(cuMemAllocFromPoolAsync);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuMemAllocFromPoolAsync, handle);
 	struct fake_pool *pool = pool_find(pool_handle);
 	if (!out_address || !pool || pool->physical->imported)
 		return WW_CUDA_ERROR_INVALID_VALUE;

@@ -413,21 +413,13 @@ FAKE_API cuStreamSynchronize(ww_CUstream handle)
 
 FAKE_API cuStreamQuery(ww_CUstream handle)
 {
-	FAKE_ENTER(cuStreamQuery);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuStreamQuery, handle);
 	return stream->head ? WW_CUDA_ERROR_NOT_READY : WW_CUDA_SUCCESS;
 }
 
 FAKE_API cuStreamGetCtx(ww_CUstream handle, ww_CUcontext *out_context)
 {
-	FAKE_ENTER(cuStreamGetCtx);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuStreamGetCtx, handle);
 	if (!out_context)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	*out_context = (ww_CUcontext)stream->context;
@@ -436,11 +428,7 @@ FAKE_API cuStreamGetCtx(ww_CUstream handle, ww_CUcontext *out_context)
 
 FAKE_API cuStreamGetId(ww_CUstream handle, unsigned long long *out_id)
 {
-	FAKE_ENTER(cuStreamGetId);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuStreamGetId, handle);
 	if (!out_id)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	*out_id = stream->id;
@@ -459,11 +447,7 @@ static void host_function_run(struct fake_stream *stream, struct fake_op *op)
 
 FAKE_API cuLaunchHostFunc(ww_CUstream handle, ww_CUhostFn function, void *user_data)
 {
-	FAKE_ENTER(cuLaunchHostFunc);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuLaunchHostFunc, handle);
 	if (!function)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	struct fake_op *op = fake_op_new();

@@ -245,11 +245,7 @@ static ww_CUresult batch_push(struct fake_stream *stream,
 FAKE_API cuStreamBatchMemOp_v2(ww_CUstream handle, unsigned int count,
 	ww_CUstreamBatchMemOpParams *operations, unsigned int flags)
 {
-	FAKE_ENTER(cuStreamBatchMemOp);
-	struct fake_stream *stream;
-	ww_CUresult error = fake_stream_find(handle, &stream);
-	if (error)
-		return error;
+	FAKE_ENTER_STREAM(cuStreamBatchMemOp, handle);
 	if (fake_config()->no_sync)
 		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (flags || count > BATCH_MAX || (count && !operations))

@@ -96,6 +96,15 @@ void write_word(ww_CUdeviceptr address, uint32_t value)
 	OK(cu.cuMemcpyHtoD(address, &value, sizeof(value)));
 }
 
+static struct CMUnitTest tests[TESTS_MAX];
+static size_t test_count;
+
+void test_enter(const struct CMUnitTest *test)
+{
+	assert_true(test_count < TESTS_MAX);
+	tests[test_count++] = *test;
+}
+
 int test_begin(void **state)
 {
 	struct fakecuda_live *before = malloc(sizeof(*before));
@@ -126,14 +135,13 @@ int test_end(void **state)
 
 /* ---- before and around initialisation ---- */
 
-static void test_nothing_works_before_init(void **state)
+TEST_WITH(test_nothing_works_before_init, NULL, NULL)
 {
 	const char *name = NULL;
 	ww_CUcontext context;
 	size_t bytes;
 	int number;
 
-	(void)state;
 	FAILS(cu.cuDeviceGetCount(&number), NOT_INITIALIZED);
 	FAILS(cu.cuCtxGetCurrent(&context), NOT_INITIALIZED);
 	FAILS(cu.cuMemGetInfo(&bytes, &bytes), NOT_INITIALIZED);
@@ -152,12 +160,11 @@ static void test_nothing_works_before_init(void **state)
 	OK(cu.cuInit(0));
 }
 
-static void test_functions_are_found_by_name(void **state)
+TEST_WITH(test_functions_are_found_by_name, NULL, NULL)
 {
 	void *function;
 	int status;
 
-	(void)state;
 	OK(cu.cuGetProcAddress("cuMemAlloc", &function, WW_CUDA_ABI_VERSION, 0, &status));
 	assert_int_equal(status, WW_CU_GET_PROC_ADDRESS_SUCCESS);
 	assert_true(function == *(void **)&cu.cuMemAlloc);
@@ -183,7 +190,7 @@ static int attribute(ww_CUdevice_attribute which)
 	return value;
 }
 
-static void test_devices(void **state)
+TEST_WITH(test_devices, NULL, NULL)
 {
 	char text[64];
 	ww_CUuuid uuids[2];
@@ -191,7 +198,6 @@ static void test_devices(void **state)
 	size_t bytes;
 	int value;
 
-	(void)state;
 	OK(cu.cuDeviceGetCount(&value));
 	assert_int_equal(value, 2);
 	OK(cu.cuDeviceGet(&device, 1));
@@ -222,7 +228,7 @@ static void test_devices(void **state)
 
 /* ---- contexts ---- */
 
-static void test_calls_need_a_context(void **state)
+TEST(test_calls_need_a_context)
 {
 	ww_CUcontext primary;
 	ww_CUdeviceptr address;
@@ -232,7 +238,6 @@ static void test_calls_need_a_context(void **state)
 	size_t bytes;
 	int device;
 
-	(void)state;
 	OK(cu.cuCtxPopCurrent(&primary));
 	FAILS(cu.cuCtxPopCurrent(NULL), INVALID_CONTEXT);
 	FAILS(cu.cuCtxGetDevice(&device), INVALID_CONTEXT);
@@ -259,7 +264,7 @@ static void test_calls_need_a_context(void **state)
 	OK(cu.cuCtxPushCurrent(primary));
 }
 
-static void test_context_stack(void **state)
+TEST(test_context_stack)
 {
 	ww_CUcontext primary;
 	ww_CUcontext created;
@@ -267,7 +272,6 @@ static void test_context_stack(void **state)
 	size_t bytes;
 	int device;
 
-	(void)state;
 	OK(cu.cuCtxGetCurrent(&primary));
 	FAILS(cu.cuCtxDestroy(primary), INVALID_CONTEXT);
 	FAILS(cu.cuCtxPushCurrent(NULL), INVALID_VALUE);
@@ -293,7 +297,7 @@ static void test_context_stack(void **state)
 	OK(cu.cuCtxSetCurrent(primary));
 }
 
-static void test_primary_context_is_counted(void **state)
+TEST(test_primary_context_is_counted)
 {
 	ww_CUcontext contexts[2];
 	ww_CUdeviceptr address;
@@ -301,7 +305,6 @@ static void test_primary_context_is_counted(void **state)
 	size_t bytes;
 	int active;
 
-	(void)state;
 	FAILS(cu.cuDevicePrimaryCtxRelease(1), INVALID_CONTEXT);
 	FAILS(cu.cuDevicePrimaryCtxRetain(&contexts[0], 2), INVALID_DEVICE);
 	OK(cu.cuDevicePrimaryCtxRetain(&contexts[0], 1));
@@ -323,12 +326,11 @@ static void test_primary_context_is_counted(void **state)
 	OK(cu.cuCtxPopCurrent(NULL));
 }
 
-static void test_peer_access_of_contexts(void **state)
+TEST(test_peer_access_of_contexts)
 {
 	ww_CUcontext own;
 	ww_CUcontext peer;
 
-	(void)state;
 	OK(cu.cuCtxGetCurrent(&own));
 	OK(cu.cuDevicePrimaryCtxRetain(&peer, 1));
 	FAILS(cu.cuCtxEnablePeerAccess(own, 0), PEER_ACCESS_UNSUPPORTED);
@@ -340,7 +342,7 @@ static void test_peer_access_of_contexts(void **state)
 
 /* ---- allocations, host memory, pointers ---- */
 
-static void test_alloc_and_free(void **state)
+TEST(test_alloc_and_free)
 {
 	ww_CUdeviceptr first;
 	ww_CUdeviceptr second;
@@ -349,7 +351,6 @@ static void test_alloc_and_free(void **state)
 	size_t bytes;
 	char text[128] = {0};
 
-	(void)state;
 	FAILS(cu.cuMemAlloc(&first, 0), INVALID_VALUE);
 	FAILS(cu.cuMemAlloc(&first, (size_t)1 << 50), OUT_OF_MEMORY);
 	OK(cu.cuMemAlloc(&first, 100));
@@ -382,7 +383,7 @@ static uint64_t pointer_attribute(ww_CUpointer_attribute which, ww_CUdeviceptr a
 	return value;
 }
 
-static void test_pointer_attributes(void **state)
+TEST(test_pointer_attributes)
 {
 	ww_CUdeviceptr plain;
 	ww_CUdeviceptr managed;
@@ -393,7 +394,6 @@ static void test_pointer_attributes(void **state)
 		WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
 	void *answers[2] = {&numbers[0], &numbers[1]};
 
-	(void)state;
 	OK(cu.cuCtxGetCurrent(&context));
 	OK(cu.cuMemAlloc(&plain, 100));
 	OK(cu.cuMemAllocManaged(&managed, 100, WW_CU_MEM_ATTACH_GLOBAL));
@@ -441,11 +441,10 @@ static void test_pointer_attributes(void **state)
 	OK(cu.cuMemFree(plain));
 }
 
-static void test_managed_memory_is_the_cpus_too(void **state)
+TEST(test_managed_memory_is_the_cpus_too)
 {
 	ww_CUdeviceptr address;
 
-	(void)state;
 	FAILS(cu.cuMemAllocManaged(&address, 100, 0), INVALID_VALUE);
 	OK(cu.cuMemAllocManaged(&address, 100, WW_CU_MEM_ATTACH_GLOBAL));
 	*(uint32_t *)(uintptr_t)address = 77;
@@ -453,12 +452,11 @@ static void test_managed_memory_is_the_cpus_too(void **state)
 	OK(cu.cuMemFree(address));
 }
 
-static void test_host_allocation(void **state)
+TEST(test_host_allocation)
 {
 	ww_CUdeviceptr device;
 	void *host;
 
-	(void)state;
 	FAILS(cu.cuMemHostAlloc(&host, 0, 0), INVALID_VALUE);
 	FAILS(cu.cuMemHostAlloc(&host, 1, 8), INVALID_VALUE);
 	OK(cu.cuMemHostAlloc(&host, 4096, WW_CU_MEMHOSTALLOC_DEVICEMAP));
@@ -474,12 +472,11 @@ static void test_host_allocation(void **state)
 	FAILS(cu.cuMemFreeHost(&device), INVALID_VALUE);
 }
 
-static void test_host_registration(void **state)
+TEST(test_host_registration)
 {
 	ww_CUdeviceptr device;
 	char *pages = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	FAILS(cu.cuMemHostRegister(pages, 0, 0), INVALID_VALUE);
 	FAILS(cu.cuMemHostRegister(NULL, 4096, 0), INVALID_VALUE);
 	FAILS(cu.cuMemHostRegister(pages, 4096, 0x80), INVALID_VALUE);
@@ -510,14 +507,13 @@ static void test_host_registration(void **state)
 
 /* ---- copies ---- */
 
-static void test_copies_in_all_directions(void **state)
+TEST(test_copies_in_all_directions)
 {
 	char from[64] = "over there";
 	char to[64] = {0};
 	ww_CUdeviceptr a;
 	ww_CUdeviceptr b;
 
-	(void)state;
 	OK(cu.cuMemAlloc(&a, sizeof(from)));
 	OK(cu.cuMemAlloc(&b, sizeof(from)));
 	OK(cu.cuMemcpyHtoD(a, from, sizeof(from)));
@@ -539,12 +535,11 @@ static void test_copies_in_all_directions(void **state)
 	OK(cu.cuMemFree(a));
 }
 
-static void test_fills(void **state)
+TEST(test_fills)
 {
 	uint32_t words[4];
 	ww_CUdeviceptr at;
 
-	(void)state;
 	OK(cu.cuMemAlloc(&at, sizeof(words)));
 	OK(cu.cuMemsetD32(at, 0x01020304, 4));
 	OK(cu.cuMemsetD16(at + 4, 0xabcd, 2));
@@ -563,12 +558,11 @@ static void test_fills(void **state)
 
 /* ---- failures on purpose ---- */
 
-static void test_the_nth_call_fails(void **state)
+TEST(test_the_nth_call_fails)
 {
 	ww_CUdeviceptr address;
 	int count;
 
-	(void)state;
 	cu.fail_nth("cuMemAlloc_v2", 2, WW_CUDA_ERROR_OUT_OF_MEMORY);
 	OK(cu.cuMemAlloc(&address, 100));
 	OK(cu.cuMemFree(address));
@@ -596,11 +590,10 @@ static void count_function_call(void)
 	function_calls++;
 }
 
-static void test_the_nth_call_calls_a_function(void **state)
+TEST(test_the_nth_call_calls_a_function)
 {
 	int count = 0;
 
-	(void)state;
 	cu.call_at("cuDeviceGetCount", 2, count_function_call);
 	OK(cu.cuDeviceGetCount(&count));
 	assert_int_equal(function_calls, 0);
@@ -612,11 +605,10 @@ static void test_the_nth_call_calls_a_function(void **state)
 	assert_int_not_equal(count, 0);
 }
 
-static void test_calls_are_counted(void **state)
+TEST(test_calls_are_counted)
 {
 	ww_CUdeviceptr address;
 
-	(void)state;
 	uint64_t allocs = cu.call_count("cuMemAlloc");
 	uint64_t all = cu.call_count("*");
 	uint64_t cleanups = cu.call_count("cleanup");
@@ -627,14 +619,13 @@ static void test_calls_are_counted(void **state)
 	assert_int_equal(cu.call_count("cleanup"), cleanups + 1);
 }
 
-static void test_what_is_live_is_counted(void **state)
+TEST(test_what_is_live_is_counted)
 {
 	struct fakecuda_live live;
 	ww_CUdeviceptr address;
 	ww_CUstream stream;
 	ww_CUevent event;
 
-	(void)state;
 	OK(cu.cuMemAlloc(&address, 100));
 	OK(cu.cuStreamCreate(&stream, 0));
 	OK(cu.cuEventCreate(&event, 0));
@@ -657,47 +648,10 @@ static void test_what_is_live_is_counted(void **state)
 	OK(cu.cuMemFree(address));
 }
 
-static const struct CMUnitTest first_tests[] = {
-	cmocka_unit_test(test_nothing_works_before_init),
-	cmocka_unit_test(test_functions_are_found_by_name),
-	cmocka_unit_test(test_devices),
-	TEST(test_calls_need_a_context),
-	TEST(test_context_stack),
-	TEST(test_primary_context_is_counted),
-	TEST(test_peer_access_of_contexts),
-	TEST(test_alloc_and_free),
-	TEST(test_pointer_attributes),
-	TEST(test_managed_memory_is_the_cpus_too),
-	TEST(test_host_allocation),
-	TEST(test_host_registration),
-	TEST(test_copies_in_all_directions),
-	TEST(test_fills),
-	TEST(test_the_nth_call_fails),
-	TEST(test_the_nth_call_calls_a_function),
-	TEST(test_calls_are_counted),
-	TEST(test_what_is_live_is_counted),
-};
-
-static size_t append(struct CMUnitTest *tests, size_t at, const struct CMUnitTest *more,
-	size_t count)
-{
-	assert_true(at + count <= TESTS_MAX);
-	memcpy(tests + at, more, count * sizeof(*more));
-	return at + count;
-}
-
 int main(int argc, char **argv)
 {
-	struct CMUnitTest tests[TESTS_MAX];
-	size_t count = 0;
-
 	cu_open();
 	if (argc > 1)
 		return helper_main(argc, argv);
-	count = append(tests, count, first_tests, sizeof(first_tests) / sizeof(first_tests[0]));
-	count = append(tests, count, vmm_tests, vmm_test_count);
-	count = append(tests, count, stream_tests, stream_test_count);
-	count = append(tests, count, queue_tests, queue_test_count);
-	count = append(tests, count, process_tests, process_test_count);
-	return _cmocka_run_group_tests("fakecuda", tests, count, NULL, NULL);
+	return _cmocka_run_group_tests("fakecuda", tests, test_count, NULL, NULL);
 }

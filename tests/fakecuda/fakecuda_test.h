@@ -81,16 +81,22 @@ void let_others_run(void);
 int test_begin(void **state);
 int test_end(void **state);
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, test_begin, test_end)
+/* Adds a test to those that main() runs. */
+void test_enter(const struct CMUnitTest *test);
 
-extern const struct CMUnitTest vmm_tests[];
-extern const size_t vmm_test_count;
-extern const struct CMUnitTest stream_tests[];
-extern const size_t stream_test_count;
-extern const struct CMUnitTest queue_tests[];
-extern const size_t queue_test_count;
-extern const struct CMUnitTest process_tests[];
-extern const size_t process_test_count;
+/*
+ * Defines a test, which enters itself before main(), so that it is listed nowhere else. The tests
+ * run in the order of the files in meson.build, and of the tests in each file.
+ */
+#define TEST(test_name) TEST_WITH(test_name, test_begin, test_end)
+
+#define TEST_WITH(test_name, begin, end)                                                   \
+	static void test_name(void **state);                                               \
+	__attribute__((constructor)) static void test_name##_enter(void)                   \
+	{                                                                                  \
+		test_enter(&(struct CMUnitTest){#test_name, test_name, begin, end, NULL}); \
+	}                                                                                  \
+	static void test_name(__attribute__((unused)) void **state)
 
 /* The other side of the tests with several processes; see fakecuda_test_process.c. */
 int helper_main(int argc, char **argv);

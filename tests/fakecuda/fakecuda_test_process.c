@@ -520,24 +520,21 @@ static int share_with(const char *visible)
 	return location;
 }
 
-static void test_vmm_memory_is_shared(void **state)
+TEST(test_vmm_memory_is_shared)
 {
-	(void)state;
 	assert_int_equal(share_with(NULL), 0);
 }
 
-static void test_location_is_the_importers(void **state)
+TEST(test_location_is_the_importers)
 {
-	(void)state;
 	assert_int_equal(share_with("CUDA_VISIBLE_DEVICES=1,0"), 1);
 	assert_int_equal(share_with("CUDA_VISIBLE_DEVICES=1"), -2);
 }
 
-static void test_vmm_memory_survives_its_maker(void **state)
+TEST(test_vmm_memory_survives_its_maker)
 {
 	ww_CUmemGenericAllocationHandle handle;
 
-	(void)state;
 	struct helper helper = helper_start("make-vmm", NULL);
 	int fd = get_fd(helper.socket);
 	helper_kill(&helper);
@@ -604,7 +601,7 @@ static void check_dead_event(ww_CUipcEventHandle handle)
 	FAILS(cu.cuIpcOpenEventHandle(&event, handle), MAP_FAILED);
 }
 
-static void test_what_an_owner_shares(void **state)
+TEST(test_what_an_owner_shares)
 {
 	ww_CUipcEventHandle event_handle;
 	ww_CUipcMemHandle handle;
@@ -616,7 +613,6 @@ static void test_what_an_owner_shares(void **state)
 	ww_CUstream stream;
 	char byte;
 
-	(void)state;
 	struct helper helper = helper_start("own", NULL);
 	ww_CUipcMemHandle stale;
 	read_all(&helper, &stale, sizeof(stale));
@@ -681,9 +677,8 @@ static void look_through(const char *setting, int expected_count, int expected_p
 	assert_memory_equal(&seen.uuid, &uuid, sizeof(uuid));
 }
 
-static void test_devices_are_configured(void **state)
+TEST(test_devices_are_configured)
 {
-	(void)state;
 	look_through("FAKECUDA_DEVICES=3", 3, 1, 0);
 	look_through("FAKECUDA_NO_FD=1", 2, 0, 0);
 	look_through("CUDA_VISIBLE_DEVICES=1", 1, 1, 1);
@@ -699,44 +694,40 @@ static void run_with(const char *verb, const char *const *settings, size_t answe
 	helper_finish(&helper);
 }
 
-static void test_no_device_at_all(void **state)
+TEST(test_no_device_at_all)
 {
 	static const char *const none[] = {"FAKECUDA_DEVICES=0", NULL};
 	static const char *const hidden[] = {"CUDA_VISIBLE_DEVICES=", NULL};
 	static const char *const unclear[] = {"CUDA_VISIBLE_DEVICES=GPU-fa4e", NULL};
 
-	(void)state;
 	run_with("no-device", none, 1);
 	run_with("no-device", hidden, 1);
 	run_with("no-device", unclear, 1);
 }
 
-static void test_limited_devices(void **state)
+TEST(test_limited_devices)
 {
 	static const char *const settings[] = {"FAKECUDA_NO_FD=1", "FAKECUDA_NO_PEER=1",
 		"FAKECUDA_BYTES=16M", "FAKECUDA_FAIL=cuMemCreate:2:2", NULL};
 
-	(void)state;
 	run_with("limited", settings, sizeof(int));
 }
 
-static void test_some_pairs_are_no_peers(void **state)
+TEST(test_some_pairs_are_no_peers)
 {
 	static const char *const settings[] = {"FAKECUDA_DEVICES=4", "FAKECUDA_NO_PEER=0-1,3-2",
 		"CUDA_VISIBLE_DEVICES=3,0,2,1", NULL};
 
-	(void)state;
 	run_with("some-peers", settings, 1);
 }
 
-static void test_a_hidden_device_is_no_peer(void **state)
+TEST(test_a_hidden_device_is_no_peer)
 {
 	static const char *const pairs[] = {"FAKECUDA_NO_PEER=1-2", "FAKECUDA_NO_PEER=1-2,0-1"};
 	ww_CUmemAllocationProp prop = vmm_prop(1, 1);
 	ww_CUmemGenericAllocationHandle handle;
 	int fd;
 
-	(void)state;
 	OK(cu.cuMemCreate(&handle, GRANULARITY, &prop, 0));
 	OK(cu.cuMemExportToShareableHandle(&fd, handle, 1, 0));
 	for (int i = 0; i < 2; i++) {
@@ -755,12 +746,11 @@ static void test_a_hidden_device_is_no_peer(void **state)
 }
 
 /* A list that makes no sense ends the process. */
-static void test_wrong_pairs_are_refused(void **state)
+TEST(test_wrong_pairs_are_refused)
 {
 	static const char *const lists[] = {"0-", "-1", "0-0", "0-2", "0-1,", "0-1;1-0", "0-1x",
 		"0--1", "0-1-0", "0,1", "0- 1"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		char setting[64];
 		const char *const settings[] = {setting, NULL};
@@ -775,34 +765,31 @@ static void test_wrong_pairs_are_refused(void **state)
 	}
 }
 
-static void test_compute_modes(void **state)
+TEST(test_compute_modes)
 {
 	static const char *const closed[] = {"FAKECUDA_COMPUTE_MODE=2", NULL};
 	static const char *const single[] = {"FAKECUDA_COMPUTE_MODE=3", NULL};
 
-	(void)state;
 	run_with("prohibited", closed, 1);
 	run_with("exclusive", single, 1);
 }
 
-static void test_queues_are_configured(void **state)
+TEST(test_queues_are_configured)
 {
 	static const char *const settings[] = {"CUDA_DEVICE_MAX_CONNECTIONS=32", NULL};
 	static const char *const none[] = {"FAKECUDA_NO_SYNC=1", NULL};
 
-	(void)state;
 	run_with("many-queues", settings, 1);
 	run_with("unsynchronised", none, 1);
 }
 
 /* Who imports an event may record it too; the file goes when its maker ends in order. */
-static void test_events_are_shared(void **state)
+TEST(test_events_are_shared)
 {
 	ww_CUipcEventHandle handle;
 	ww_CUevent event;
 	ww_CUevent again;
 
-	(void)state;
 	struct helper helper = helper_start("make-event", NULL);
 	read_all(&helper, &handle, sizeof(handle));
 	OK(cu.cuIpcOpenEventHandle(&event, handle));
@@ -817,26 +804,7 @@ static void test_events_are_shared(void **state)
 	OK(cu.cuEventDestroy(event));
 }
 
-static void test_a_fork_ends_it(void **state)
+TEST(test_a_fork_ends_it)
 {
-	(void)state;
 	run_with("forked", NULL, 1);
 }
-
-const struct CMUnitTest process_tests[] = {
-	TEST(test_vmm_memory_is_shared),
-	TEST(test_location_is_the_importers),
-	TEST(test_vmm_memory_survives_its_maker),
-	TEST(test_what_an_owner_shares),
-	TEST(test_devices_are_configured),
-	TEST(test_no_device_at_all),
-	TEST(test_limited_devices),
-	TEST(test_some_pairs_are_no_peers),
-	TEST(test_a_hidden_device_is_no_peer),
-	TEST(test_wrong_pairs_are_refused),
-	TEST(test_compute_modes),
-	TEST(test_queues_are_configured),
-	TEST(test_events_are_shared),
-	TEST(test_a_fork_ends_it),
-};
-const size_t process_test_count = sizeof(process_tests) / sizeof(process_tests[0]);

@@ -28,12 +28,11 @@ static void add_two(void *user_data)
  * Eight streams that wait leave no hardware queue: a ninth cannot release them. A stream of another
  * context can, and so can the CPU.
  */
-static void test_waits_fill_the_hardware_queues(void **state)
+TEST(test_waits_fill_the_hardware_queues)
 {
 	ww_CUstream streams[QUEUES + 1];
 	ww_CUcontext context;
 
-	(void)state;
 	struct gate gate = gate_new();
 	OK(cu.cuCtxCreate(&context, 0, 0));
 	for (int i = 0; i <= QUEUES; i++)
@@ -60,14 +59,13 @@ static void test_waits_fill_the_hardware_queues(void **state)
  * A stream that waits for the event of one that waits holds its queue too; what came before is not
  * held up.
  */
-static void test_event_waits_hold_their_queue(void **state)
+TEST(test_event_waits_hold_their_queue)
 {
 	ww_CUstream streams[QUEUES + 1];
 	unsigned int number = 0;
 	ww_CUcontext context;
 	ww_CUevent event;
 
-	(void)state;
 	struct gate gate = gate_new();
 	OK(cu.cuCtxCreate(&context, 0, 0));
 	for (int i = 0; i <= QUEUES; i++)
@@ -91,13 +89,12 @@ static void test_event_waits_hold_their_queue(void **state)
 }
 
 /* A waiter sees the page that another process signals, and cannot spoil it. */
-static void test_a_write_to_a_read_only_page_faults(void **state)
+TEST(test_a_write_to_a_read_only_page_faults)
 {
 	uint64_t *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ww_CUdeviceptr address;
 	size_t bytes;
 
-	(void)state;
 	ww_CUcontext context = breakable_context();
 	OK(cu.cuMemHostRegister(page, 4096,
 		WW_CU_MEMHOSTREGISTER_DEVICEMAP | WW_CU_MEMHOSTREGISTER_READ_ONLY));
@@ -119,12 +116,11 @@ static const char empty_kernel[] = ".version 6.0\n"
 				   ".visible .entry nothing()\n{\n\tret;\n}\n";
 
 /* A launch has its place in the order of its stream. */
-static void test_a_kernel_that_does_nothing_is_launched(void **state)
+TEST(test_a_kernel_that_does_nothing_is_launched)
 {
 	ww_CUmodule module;
 	ww_CUfunction kernel;
 
-	(void)state;
 	FAILS(cu.cuModuleLoadData(&module, "\177ELF"), INVALID_IMAGE);
 	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry add(.param a) { ret; }"),
 		INVALID_PTX);
@@ -150,7 +146,7 @@ static void test_a_kernel_that_does_nothing_is_launched(void **state)
 }
 
 /* Three numbers behind an address, and a context that a wrong address loses. */
-static void test_a_kernel_runs_its_function_in_c(void **state)
+TEST(test_a_kernel_runs_its_function_in_c)
 {
 	char text[4096];
 	char log[200] = "";
@@ -162,7 +158,6 @@ static void test_a_kernel_runs_its_function_in_c(void **state)
 	size_t offset;
 	size_t bytes;
 
-	(void)state;
 	ww_CUcontext context = breakable_context();
 	snprintf(text, sizeof(text),
 		"%s// fakecuda: %s\n.visible .entry fill_numbers(.param .u64 .ptr .align 4 x,\n"
@@ -202,7 +197,7 @@ static void test_a_kernel_runs_its_function_in_c(void **state)
 }
 
 /* The log says what is missing. */
-static void test_ptx_without_a_kernel_that_runs_is_refused(void **state)
+TEST(test_ptx_without_a_kernel_that_runs_is_refused)
 {
 	static const struct {
 		const char *text;
@@ -221,20 +216,9 @@ static void test_ptx_without_a_kernel_that_runs_is_refused(void **state)
 	void *values[] = {(void *)(uintptr_t)sizeof(log), log};
 	ww_CUmodule module;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		FAILS(cu.cuModuleLoadDataEx(&module, wrong[i].text, 2, options, values),
 			INVALID_PTX);
 		assert_non_null(strstr(log, wrong[i].word));
 	}
 }
-
-const struct CMUnitTest queue_tests[] = {
-	TEST(test_a_kernel_runs_its_function_in_c),
-	TEST(test_ptx_without_a_kernel_that_runs_is_refused),
-	TEST(test_a_kernel_that_does_nothing_is_launched),
-	TEST(test_waits_fill_the_hardware_queues),
-	TEST(test_event_waits_hold_their_queue),
-	TEST(test_a_write_to_a_read_only_page_faults),
-};
-const size_t queue_test_count = sizeof(queue_tests) / sizeof(queue_tests[0]);

@@ -76,11 +76,10 @@ static void add_two(void *user_data)
 	*number = *number * 10 + 2;
 }
 
-static void test_a_stream_keeps_its_order(void **state)
+TEST(test_a_stream_keeps_its_order)
 {
 	unsigned int number = 0;
 
-	(void)state;
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	OK(cu.cuLaunchHostFunc(stream, add_digit, &number));
 	OK(cu.cuLaunchHostFunc(stream, add_two, &number));
@@ -106,20 +105,18 @@ static void call_driver(void *user_data)
 	results[1] = cu.cuDeviceGetCount(&results[2]);
 }
 
-static void test_host_functions_must_not_call(void **state)
+TEST(test_host_functions_must_not_call)
 {
 	int results[3] = {0};
 
-	(void)state;
 	OK(cu.cuLaunchHostFunc(NULL, call_driver, results));
 	OK(cu.cuStreamSynchronize(NULL));
 	assert_int_equal(results[0], WW_CUDA_ERROR_NOT_PERMITTED);
 	assert_int_equal(results[1], WW_CUDA_ERROR_NOT_PERMITTED);
 }
 
-static void test_legacy_stream_orders_blocking_ones(void **state)
+TEST(test_legacy_stream_orders_blocking_ones)
 {
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream held = stream_new(WW_CU_STREAM_DEFAULT);
 	ww_CUstream other = stream_new(WW_CU_STREAM_DEFAULT);
@@ -159,12 +156,11 @@ static void *use_thread_stream(void *argument)
 	return NULL;
 }
 
-static void test_each_thread_has_a_stream(void **state)
+TEST(test_each_thread_has_a_stream)
 {
 	struct errand errand = {.result = WW_CUDA_ERROR_UNKNOWN};
 	pthread_t thread;
 
-	(void)state;
 	struct gate gate = gate_new();
 	OK(cu.cuCtxGetCurrent(&errand.context));
 	gate_close_on(&gate, WW_CU_STREAM_PER_THREAD);
@@ -178,12 +174,11 @@ static void test_each_thread_has_a_stream(void **state)
 	gate_delete(&gate);
 }
 
-static void test_stream_knows_its_context(void **state)
+TEST(test_stream_knows_its_context)
 {
 	ww_CUcontext own;
 	ww_CUcontext context;
 
-	(void)state;
 	ww_CUstream stream = stream_new(0);
 	OK(cu.cuCtxGetCurrent(&own));
 	OK(cu.cuStreamGetCtx(NULL, &context));
@@ -198,13 +193,12 @@ static void test_stream_knows_its_context(void **state)
 
 /* ---- values ---- */
 
-static void test_values_are_written(void **state)
+TEST(test_values_are_written)
 {
 	ww_CUdeviceptr at;
 	uint64_t seen;
 	static uint64_t plain;
 
-	(void)state;
 	OK(cu.cuMemAlloc(&at, 64));
 	OK(cu.cuStreamWriteValue64(NULL, at, 0x1122334455667788, 0));
 	OK(cu.cuStreamWriteValue32(NULL, at + 4, 9, 0));
@@ -220,7 +214,7 @@ static void test_values_are_written(void **state)
 	OK(cu.cuMemFree(at));
 }
 
-static void test_conditions_of_waits(void **state)
+TEST(test_conditions_of_waits)
 {
 	static const struct {
 		uint64_t wanted;
@@ -235,7 +229,6 @@ static void test_conditions_of_waits(void **state)
 		{0, WW_CU_STREAM_WAIT_VALUE_NOR, UINT64_MAX, 7},
 	};
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
@@ -256,12 +249,11 @@ static void test_conditions_of_waits(void **state)
 	gate_delete(&gate);
 }
 
-static void test_a_wait_blocks_its_stream_only(void **state)
+TEST(test_a_wait_blocks_its_stream_only)
 {
 	ww_CUdeviceptr flag;
 	ww_CUdeviceptr data;
 
-	(void)state;
 	ww_CUstream held = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	ww_CUstream other = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	OK(cu.cuMemAlloc(&flag, 8));
@@ -290,13 +282,12 @@ static void *free_memory(void *argument)
 	return NULL;
 }
 
-static void test_free_blocks_behind_a_wait(void **state)
+TEST(test_free_blocks_behind_a_wait)
 {
 	struct errand errand = {.result = WW_CUDA_ERROR_UNKNOWN};
 	struct fakecuda_live live;
 	pthread_t thread;
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream held = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	OK(cu.cuMemAlloc(&errand.address, 100));
@@ -318,13 +309,12 @@ static void test_free_blocks_behind_a_wait(void **state)
 	gate_delete(&gate);
 }
 
-static void test_batches(void **state)
+TEST(test_batches)
 {
 	ww_CUstreamBatchMemOpParams ops[4];
 	uint64_t seen;
 	ww_CUdeviceptr at;
 
-	(void)state;
 	OK(cu.cuMemAlloc(&at, 8));
 	memset(ops, 0, sizeof(ops));
 	ops[0].writeValue.operation = WW_CU_STREAM_MEM_OP_WRITE_VALUE_64;
@@ -353,13 +343,12 @@ static void test_batches(void **state)
 
 /* ---- how asynchronous a copy is ---- */
 
-static void test_copies_with_plain_memory(void **state)
+TEST(test_copies_with_plain_memory)
 {
 	ww_CUdeviceptr at;
 	uint32_t word = 1;
 	void *pinned;
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	OK(cu.cuMemAlloc(&at, 8));
@@ -390,11 +379,10 @@ ww_CUcontext breakable_context(void)
 	return context;
 }
 
-static void test_a_write_to_read_only_memory_faults(void **state)
+TEST(test_a_write_to_read_only_memory_faults)
 {
 	size_t bytes;
 
-	(void)state;
 	ww_CUcontext context = breakable_context();
 	struct mapped mapped = map_new(GRANULARITY, 0);
 	write_word(mapped.address, 3);
@@ -410,9 +398,8 @@ static void test_a_write_to_read_only_memory_faults(void **state)
 	unmap(&mapped);
 }
 
-static void test_memory_unmapped_under_a_wait_faults(void **state)
+TEST(test_memory_unmapped_under_a_wait_faults)
 {
-	(void)state;
 	ww_CUcontext context = breakable_context();
 	struct mapped mapped = map_new(GRANULARITY, 0);
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
@@ -424,13 +411,12 @@ static void test_memory_unmapped_under_a_wait_faults(void **state)
 	OK(cu.cuCtxDestroy(context));
 }
 
-static void test_a_destroyed_context_drops_its_work(void **state)
+TEST(test_a_destroyed_context_drops_its_work)
 {
 	unsigned int number = 0;
 	ww_CUdeviceptr address;
 	ww_CUevent event;
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUcontext context = breakable_context();
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
@@ -446,11 +432,10 @@ static void test_a_destroyed_context_drops_its_work(void **state)
 	gate_delete(&gate);
 }
 
-static void test_a_destroyed_stream_finishes(void **state)
+TEST(test_a_destroyed_stream_finishes)
 {
 	unsigned int number = 0;
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	gate_close_on(&gate, stream);
@@ -465,13 +450,12 @@ static void test_a_destroyed_stream_finishes(void **state)
 
 /* ---- events ---- */
 
-static void test_events(void **state)
+TEST(test_events)
 {
 	ww_CUevent event;
 	ww_CUevent untimed;
 	float ms = -1;
 
-	(void)state;
 	struct gate gate = gate_new();
 	ww_CUstream first = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	ww_CUstream second = stream_new(WW_CU_STREAM_NON_BLOCKING);
@@ -512,11 +496,10 @@ static void test_events(void **state)
 	gate_delete(&gate);
 }
 
-static void test_an_event_belongs_to_its_context(void **state)
+TEST(test_an_event_belongs_to_its_context)
 {
 	ww_CUevent event;
 
-	(void)state;
 	OK(cu.cuEventCreate(&event, 0));
 	ww_CUcontext context = breakable_context();
 	FAILS(cu.cuEventRecord(event, NULL), INVALID_HANDLE);
@@ -527,14 +510,13 @@ static void test_an_event_belongs_to_its_context(void **state)
 
 #define IPC_EVENTS 4096
 
-static void test_shared_events_are_limited(void **state)
+TEST(test_shared_events_are_limited)
 {
 	const unsigned int flags = WW_CU_EVENT_INTERPROCESS | WW_CU_EVENT_DISABLE_TIMING;
 	ww_CUevent *events = calloc(IPC_EVENTS, sizeof(*events));
 	ww_CUipcEventHandle handle;
 	ww_CUevent another;
 
-	(void)state;
 	for (int i = 0; i < IPC_EVENTS; i++)
 		OK(cu.cuEventCreate(&events[i], flags));
 	FAILS(cu.cuEventCreate(&another, flags), OUT_OF_MEMORY);
@@ -560,7 +542,7 @@ static ww_CUmemPoolProps pool_props(int handle_types)
 	return props;
 }
 
-static void test_stream_ordered_memory(void **state)
+TEST(test_stream_ordered_memory)
 {
 	ww_CUmemoryPool pool;
 	ww_CUmemoryPool current;
@@ -570,7 +552,6 @@ static void test_stream_ordered_memory(void **state)
 	ww_CUdeviceptr at;
 	int fd;
 
-	(void)state;
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	OK(cu.cuMemAllocAsync(&at, 100, stream));
 	OK(cu.cuMemsetD8Async(at, 1, 100, stream));
@@ -617,7 +598,7 @@ static uint64_t pool_word(ww_CUmemoryPool pool, ww_CUmemPool_attribute attribute
 	return value;
 }
 
-static void test_pools(void **state)
+TEST(test_pools)
 {
 	ww_CUmemPoolProps props = pool_props(0);
 	ww_CUmemAccessDesc access = {{WW_CU_MEM_LOCATION_TYPE_DEVICE, 1}, 3};
@@ -625,7 +606,6 @@ static void test_pools(void **state)
 	ww_CUdeviceptr at;
 	uint64_t value = 5;
 
-	(void)state;
 	OK(cu.cuMemPoolCreate(&pool, &props));
 	OK(cu.cuMemAllocFromPoolAsync(&at, 100, pool, NULL));
 	assert_int_equal(pool_word(pool, WW_CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC), 1);
@@ -657,7 +637,7 @@ static void test_pools(void **state)
 	FAILS(cu.cuMemPoolCreate(&pool, &props), INVALID_DEVICE);
 }
 
-static void test_pools_are_imported(void **state)
+TEST(test_pools_are_imported)
 {
 	ww_CUmemPoolProps props = pool_props(WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	ww_CUmemGenericAllocationHandle handle;
@@ -668,7 +648,6 @@ static void test_pools_are_imported(void **state)
 	ww_CUdeviceptr alias;
 	int fd;
 
-	(void)state;
 	OK(cu.cuMemPoolCreate(&pool, &props));
 	OK(cu.cuMemAllocFromPoolAsync(&at, 4, pool, NULL));
 	write_word(at, 31);
@@ -689,28 +668,3 @@ static void test_pools_are_imported(void **state)
 	OK(cu.cuMemPoolDestroy(pool));
 	close(fd);
 }
-
-const struct CMUnitTest stream_tests[] = {
-	TEST(test_a_stream_keeps_its_order),
-	TEST(test_host_functions_must_not_call),
-	TEST(test_legacy_stream_orders_blocking_ones),
-	TEST(test_each_thread_has_a_stream),
-	TEST(test_stream_knows_its_context),
-	TEST(test_values_are_written),
-	TEST(test_conditions_of_waits),
-	TEST(test_a_wait_blocks_its_stream_only),
-	TEST(test_free_blocks_behind_a_wait),
-	TEST(test_batches),
-	TEST(test_copies_with_plain_memory),
-	TEST(test_a_write_to_read_only_memory_faults),
-	TEST(test_memory_unmapped_under_a_wait_faults),
-	TEST(test_a_destroyed_context_drops_its_work),
-	TEST(test_a_destroyed_stream_finishes),
-	TEST(test_events),
-	TEST(test_an_event_belongs_to_its_context),
-	TEST(test_shared_events_are_limited),
-	TEST(test_stream_ordered_memory),
-	TEST(test_pools),
-	TEST(test_pools_are_imported),
-};
-const size_t stream_test_count = sizeof(stream_tests) / sizeof(stream_tests[0]);

@@ -8,13 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void test_vmm_create_refuses(void **state)
+TEST(test_vmm_create_refuses)
 {
 	ww_CUmemAllocationProp prop = vmm_prop(0, 0);
 	ww_CUmemGenericAllocationHandle handle;
 	size_t bytes;
 
-	(void)state;
 	OK(cu.cuMemGetAllocationGranularity(&bytes, &prop, 0));
 	assert_int_equal(bytes, GRANULARITY);
 	OK(cu.cuMemGetAllocationGranularity(&bytes, &prop, 1));
@@ -38,12 +37,11 @@ static void test_vmm_create_refuses(void **state)
 	FAILS(cu.cuMemRelease(0), INVALID_VALUE);
 }
 
-static void test_vmm_reserve(void **state)
+TEST(test_vmm_reserve)
 {
 	ww_CUdeviceptr first;
 	ww_CUdeviceptr second;
 
-	(void)state;
 	FAILS(cu.cuMemAddressReserve(&first, 0, 0, 0, 0), INVALID_VALUE);
 	FAILS(cu.cuMemAddressReserve(&first, 65536, 0, 0, 0), INVALID_VALUE);
 	FAILS(cu.cuMemAddressReserve(&first, GRANULARITY, 3, 0, 0), INVALID_VALUE);
@@ -61,14 +59,13 @@ static void test_vmm_reserve(void **state)
 	OK(cu.cuMemAddressFree(second, GRANULARITY));
 }
 
-static void test_vmm_maps_whole_allocations_only(void **state)
+TEST(test_vmm_maps_whole_allocations_only)
 {
 	ww_CUmemAllocationProp prop = vmm_prop(0, 0);
 	ww_CUmemGenericAllocationHandle handle;
 	ww_CUdeviceptr at;
 	const size_t bytes = 2 * GRANULARITY;
 
-	(void)state;
 	OK(cu.cuMemAddressReserve(&at, 2 * bytes, 0, 0, 0));
 	OK(cu.cuMemCreate(&handle, bytes, &prop, 0));
 	FAILS(cu.cuMemMap(at, GRANULARITY, 0, handle, 0), NOT_SUPPORTED);
@@ -94,7 +91,7 @@ static void test_vmm_maps_whole_allocations_only(void **state)
 	OK(cu.cuMemRelease(handle));
 }
 
-static void test_vmm_access(void **state)
+TEST(test_vmm_access)
 {
 	const ww_CUmemLocation here = {WW_CU_MEM_LOCATION_TYPE_DEVICE, 0};
 	const ww_CUmemLocation nowhere = {WW_CU_MEM_LOCATION_TYPE_DEVICE, 9};
@@ -102,7 +99,6 @@ static void test_vmm_access(void **state)
 	unsigned long long flags;
 	char text[16] = "hello";
 
-	(void)state;
 	struct mapped mapped = map_new(GRANULARITY, 0);
 	ww_CUdeviceptr at = mapped.address;
 	write_word(at, 42);
@@ -139,11 +135,10 @@ static void test_vmm_access(void **state)
 	FAILS(cu.cuMemcpyDtoH(text, at, 1), INVALID_VALUE);
 }
 
-static void test_vmm_access_is_per_device(void **state)
+TEST(test_vmm_access_is_per_device)
 {
 	ww_CUcontext other;
 
-	(void)state;
 	struct mapped mapped = map_new(GRANULARITY, 0);
 	OK(cu.cuDevicePrimaryCtxRetain(&other, 1));
 	OK(cu.cuCtxPushCurrent(other));
@@ -155,7 +150,7 @@ static void test_vmm_access_is_per_device(void **state)
 	unmap(&mapped);
 }
 
-static void test_vmm_copy_over_several_mappings(void **state)
+TEST(test_vmm_copy_over_several_mappings)
 {
 	ww_CUmemAllocationProp prop = vmm_prop(0, 0);
 	ww_CUmemGenericAllocationHandle handles[2];
@@ -164,7 +159,6 @@ static void test_vmm_copy_over_several_mappings(void **state)
 	size_t bytes;
 	uint32_t words[2] = {1, 2};
 
-	(void)state;
 	OK(cu.cuMemAddressReserve(&at, 3 * GRANULARITY, 0, 0, 0));
 	for (unsigned int i = 0; i < 2; i++) {
 		OK(cu.cuMemCreate(&handles[i], GRANULARITY, &prop, 0));
@@ -190,11 +184,10 @@ static void test_vmm_copy_over_several_mappings(void **state)
 		OK(cu.cuMemRelease(handles[i]));
 }
 
-static void test_vmm_handles_are_counted(void **state)
+TEST(test_vmm_handles_are_counted)
 {
 	ww_CUmemGenericAllocationHandle retained;
 
-	(void)state;
 	struct mapped mapped = map_new(GRANULARITY, 0);
 	write_word(mapped.address, 7);
 	OK(cu.cuMemRelease(mapped.handle));
@@ -208,13 +201,12 @@ static void test_vmm_handles_are_counted(void **state)
 	FAILS(cu.cuMemMap(mapped.address, GRANULARITY, 0, mapped.handle, 0), INVALID_VALUE);
 }
 
-static void test_vmm_descriptors(void **state)
+TEST(test_vmm_descriptors)
 {
 	ww_CUmemGenericAllocationHandle imported;
 	ww_CUmemAllocationProp prop;
 	int fds[2];
 
-	(void)state;
 	struct mapped mapped = map_new(GRANULARITY, WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	write_word(mapped.address, 11);
 	OK(cu.cuMemExportToShareableHandle(&fds[0], mapped.handle, 1, 0));
@@ -241,12 +233,11 @@ static void test_vmm_descriptors(void **state)
 	close(fds[1]);
 }
 
-static void test_vmm_refuses_other_descriptors(void **state)
+TEST(test_vmm_refuses_other_descriptors)
 {
 	ww_CUmemGenericAllocationHandle handle;
 	int fd;
 
-	(void)state;
 	int memfd = memfd_create("other", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(memfd, (off_t)GRANULARITY), 0);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -265,7 +256,7 @@ static void test_vmm_refuses_other_descriptors(void **state)
 	unmap(&private);
 }
 
-static void test_memory_is_accounted_and_zero(void **state)
+TEST(test_memory_is_accounted_and_zero)
 {
 	ww_CUmemAllocationProp prop = vmm_prop(0, 0);
 	ww_CUmemGenericAllocationHandle handle;
@@ -273,7 +264,6 @@ static void test_memory_is_accounted_and_zero(void **state)
 	size_t now;
 	size_t total;
 
-	(void)state;
 	OK(cu.cuMemGetInfo(&before, &total));
 	assert_int_equal(before, total);
 	struct mapped mapped = map_new(GRANULARITY, 0);
@@ -293,17 +283,3 @@ static void test_memory_is_accounted_and_zero(void **state)
 	OK(cu.cuMemGetInfo(&now, &total));
 	assert_int_equal(now, before);
 }
-
-const struct CMUnitTest vmm_tests[] = {
-	TEST(test_vmm_create_refuses),
-	TEST(test_vmm_reserve),
-	TEST(test_vmm_maps_whole_allocations_only),
-	TEST(test_vmm_access),
-	TEST(test_vmm_access_is_per_device),
-	TEST(test_vmm_copy_over_several_mappings),
-	TEST(test_vmm_handles_are_counted),
-	TEST(test_vmm_descriptors),
-	TEST(test_vmm_refuses_other_descriptors),
-	TEST(test_memory_is_accounted_and_zero),
-};
-const size_t vmm_test_count = sizeof(vmm_tests) / sizeof(vmm_tests[0]);
