@@ -59,8 +59,8 @@ static void exchange_parts(struct place *send, struct place *receive, int tag, M
 /* Nobody gives what one rank alone gets; and one rank gives all, the other one takes it. */
 static void collective_parts(void)
 {
-	struct place send = place_new((size_t)2 * DATA, true);
-	struct place receive = place_new((size_t)2 * DATA, true);
+	OWN_PLACE struct place send = place_new((size_t)2 * DATA, true);
+	OWN_PLACE struct place receive = place_new((size_t)2 * DATA, true);
 	const int none[2] = {0, 0};
 	const int own[2] = {rank == 0 ? DATA : 0, rank == 1 ? DATA : 0};
 	const int other[2] = {rank == 1 ? DATA : 0, rank == 0 ? DATA : 0};
@@ -85,8 +85,6 @@ static void collective_parts(void)
 	OK(MPI_Alltoallv(send.at, none, displs, MPI_BYTE, receive.at, none, displs, MPI_BYTE,
 		MPI_COMM_WORLD));
 	MUST(collectives() == 0);
-	place_free(&send);
-	place_free(&receive);
 }
 
 /* Each collective once, from each root; blocks of DATA bytes. Return: how many went directly. */
@@ -161,7 +159,7 @@ static void collectives_agree(void)
 /* What the MPI refuses in one rank alone is not counted there. */
 static void collectives_refused(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	if (rank == 0) {
@@ -171,7 +169,6 @@ static void collectives_refused(void)
 	}
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	MUST(move_all_ways(MPI_COMM_WORLD, 55, true) == 11);
-	place_free(&place);
 }
 
 /* A rank that waits for answers lets its earlier messages go on. */
@@ -204,7 +201,7 @@ static void collective_progress(void)
  */
 static void collective_too_long(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	int error_class = MPI_SUCCESS;
 	int code;
 
@@ -220,7 +217,6 @@ static void collective_too_long(void)
 		MUST(is_from(place.at, 2000, 0, 62, 0) &&
 			is_from(place.at + 2000, DATA - 2000, 1, 62, 2000));
 	}
-	place_free(&place);
 }
 
 /*
@@ -229,7 +225,7 @@ static void collective_too_long(void)
  */
 static void collective_repeated(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Datatype open_type;
 	int code;
 
@@ -246,7 +242,6 @@ static void collective_repeated(void)
 	OK(MPI_Type_free(&open_type));
 	for (int i = 0; i < 5; i++)
 		MUST(move_all_ways(MPI_COMM_WORLD, 70, true) == 0);
-	place_free(&place);
 }
 
 struct one_type {
@@ -286,8 +281,8 @@ static void reduce_one(const struct one_type *type, MPI_Op op)
 	enum {
 		BYTES = 8000
 	};
-	char *send = memory_new(BYTES, 1);
-	char *receive = memory_new(BYTES, 2);
+	OWN_MEMORY char *send = memory_new(BYTES, 1);
+	OWN_MEMORY char *receive = memory_new(BYTES, 2);
 	char *expected = malloc(BYTES);
 	char *second = malloc(BYTES);
 	char *got = malloc(BYTES);
@@ -312,8 +307,6 @@ static void reduce_one(const struct one_type *type, MPI_Op op)
 	free(got);
 	free(second);
 	free(expected);
-	memory_free(receive);
-	memory_free(send);
 }
 
 static void reductions(void)
@@ -392,8 +385,8 @@ static void divided_sum(bool is_in_place)
 	enum {
 		COUNT = 300007
 	};
-	struct place send = place_new(COUNT * sizeof(double), true);
-	struct place receive = place_new(COUNT * sizeof(double), true);
+	OWN_PLACE struct place send = place_new(COUNT * sizeof(double), true);
+	OWN_PLACE struct place receive = place_new(COUNT * sizeof(double), true);
 	double *values = malloc(COUNT * sizeof(*values));
 
 	MUST(values);
@@ -406,8 +399,6 @@ static void divided_sum(bool is_in_place)
 	for (int i = 0; i < COUNT; i++)
 		MUST(values[i] == ranks * (i % 1000) + 1000 * ranks * (ranks - 1) / 2);
 	free(values);
-	place_free(&receive);
-	place_free(&send);
 }
 
 /* One rank cannot combine its part: all get an error that names it, but itself. */
@@ -415,8 +406,8 @@ static void divided_fails(void)
 {
 	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
 		"fakecuda_fail");
-	struct place send = place_new(2 << 20, true);
-	struct place receive = place_new(2 << 20, true);
+	OWN_PLACE struct place send = place_new(2 << 20, true);
+	OWN_PLACE struct place receive = place_new(2 << 20, true);
 	char text[MPI_MAX_ERROR_STRING];
 	int length;
 
@@ -432,8 +423,6 @@ static void divided_fails(void)
 				  : "rank 1 in its device memory: it has failed to combine"));
 		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	}
-	place_free(&receive);
-	place_free(&send);
 }
 
 /* --- broadcasts that are divided --- */
@@ -444,7 +433,7 @@ static void divided_fails(void)
 static void spread_from(int root, size_t more, bool pairs)
 {
 	size_t bytes = SPREAD + more;
-	struct place place = place_new(bytes, true);
+	OWN_PLACE struct place place = place_new(bytes, true);
 	int width = (int)(pairs ? 2 * sizeof(int) : sizeof(int));
 
 	if (rank == root)
@@ -452,7 +441,6 @@ static void spread_from(int root, size_t more, bool pairs)
 	OK(MPI_Bcast(place.at, (int)bytes / width, pairs ? MPI_2INT : MPI_INT, root,
 		MPI_COMM_WORLD));
 	MUST(is_from(place.at, bytes, root, root, 0));
-	place_free(&place);
 }
 
 /* A type with gaps: it goes directly, and is not divided. */
@@ -463,7 +451,7 @@ static void gaps_are_not_spread(void)
 		int index;
 	};
 	size_t count = SPREAD / sizeof(double);
-	struct place place = place_new(count * sizeof(struct pair), true);
+	OWN_PLACE struct place place = place_new(count * sizeof(struct pair), true);
 	struct pair *host = calloc(count, sizeof(*host));
 
 	MUST(host);
@@ -477,7 +465,6 @@ static void gaps_are_not_spread(void)
 	for (size_t i = 0; i < count; i++)
 		MUST(host[i].value == (double)i && host[i].index == (int)i + 1);
 	free(host);
-	place_free(&place);
 }
 
 /*
@@ -488,7 +475,7 @@ static void spread_fails(void)
 {
 	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
 		"fakecuda_fail");
-	struct place place = place_new(SPREAD, true);
+	OWN_PLACE struct place place = place_new(SPREAD, true);
 	char text[MPI_MAX_ERROR_STRING];
 	int length;
 
@@ -504,13 +491,12 @@ static void spread_fails(void)
 				  : "rank 1 in its device memory: it has failed to copy"));
 		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	}
-	place_free(&place);
 }
 
 /* Rank 1 has room for less than the root sends: the call fails there, and what is behind stays. */
 static void spread_to_shorter(void)
 {
-	struct place place = place_new(SPREAD + 4096, true);
+	OWN_PLACE struct place place = place_new(SPREAD + 4096, true);
 	unsigned char *host = calloc(1, SPREAD + 4096);
 	size_t bytes = rank == 1 ? SPREAD : SPREAD + 96;
 	int code, error_class;
@@ -529,7 +515,6 @@ static void spread_to_shorter(void)
 	for (size_t i = 0; i < SPREAD + 4096; i++)
 		MUST(host[i] == (i < bytes ? 7 : 0));
 	free(host);
-	place_free(&place);
 }
 
 static void broadcasts_are_divided(void)

@@ -94,11 +94,10 @@ void place_free(struct place *place)
 
 void send_device(size_t bytes, int tag)
 {
-	void *memory = memory_new(bytes, 0);
+	OWN_MEMORY void *memory = memory_new(bytes, 0);
 
 	fill(memory, bytes, tag);
 	OK(MPI_Send(memory, (int)bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD));
-	memory_free(memory);
 }
 
 void send_host(size_t bytes, int tag)
@@ -122,13 +121,12 @@ void must_be(const MPI_Status *status, int count, int tag)
 
 void receive(size_t room, bool is_device, int count, int tag)
 {
-	struct place place = place_new(room, is_device);
+	OWN_PLACE struct place place = place_new(room, is_device);
 	MPI_Status status;
 
 	OK(MPI_Recv(place.at, (int)room, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &status));
 	must_be(&status, count, tag);
 	check(place.at, room, (size_t)count, tag);
-	place_free(&place);
 }
 
 /* --- cases: rank 0 sends, rank 1 receives --- */
@@ -182,8 +180,8 @@ static void agree(void)
 	int is_direct = 0;
 
 	for (int i = 0; i < 100000 && !is_direct; i++) {
-		struct place place = place_new(DATA, true);
-		void *memory = memory_new(DATA, 0);
+		OWN_PLACE struct place place = place_new(DATA, true);
+		OWN_MEMORY void *memory = memory_new(DATA, 0);
 		int mine;
 
 		fill(memory, DATA, 3);
@@ -192,8 +190,6 @@ static void agree(void)
 		check(place.at, DATA, DATA, 3);
 		mine = info().direct_sent > 0;
 		OK(MPI_Allreduce(&mine, &is_direct, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-		memory_free(memory);
-		place_free(&place);
 	}
 	MUST(is_direct && info().takes_direct);
 }
@@ -263,7 +259,7 @@ void must_be_cut(int code)
 /* What fits is there, and nothing behind it is written. */
 static void too_long(void)
 {
-	struct place place = place_new(2 * DATA, true);
+	OWN_PLACE struct place place = place_new(2 * DATA, true);
 	MPI_Request request;
 	MPI_Status status;
 
@@ -287,7 +283,6 @@ static void too_long(void)
 		must_be_cut(MPI_Recv(place.at, 100, MPI_BYTE, peer, 22, MPI_COMM_WORLD, &status));
 		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	}
-	place_free(&place);
 }
 
 static int handled, handled_code;
@@ -302,7 +297,7 @@ static void note(MPI_Comm *comm, int *code, ...)
 /* The error handler is that of the communicator, once. */
 static void too_long_on_others(void)
 {
-	struct place place = place_new(2 * DATA, true);
+	OWN_PLACE struct place place = place_new(2 * DATA, true);
 	MPI_Errhandler handler;
 	MPI_Message message;
 	MPI_Request request;
@@ -329,7 +324,6 @@ static void too_long_on_others(void)
 	}
 	OK(MPI_Errhandler_free(&handler));
 	OK(MPI_Comm_free(&comm));
-	place_free(&place);
 }
 
 /* The receiver cannot copy the data: the error names the sender, and later messages come. */
@@ -337,7 +331,7 @@ static void pull_fails(void)
 {
 	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
 		"fakecuda_fail");
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	char text[MPI_MAX_ERROR_STRING];
 	MPI_Status status;
 	int length;
@@ -354,7 +348,6 @@ static void pull_fails(void)
 		MUST(strstr(text, "CUDA_ERROR_LAUNCH_FAILED"));
 		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	}
-	place_free(&place);
 }
 
 /* Absolute addresses of host memory, in one block and in two. */
@@ -391,7 +384,7 @@ static void absolute(void)
 /* A probe for a later message does not let it overtake earlier ones. */
 static void order(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Status status;
 
 	if (rank == 0) {
@@ -416,7 +409,6 @@ static void order(void)
 		receive(DATA, false, DATA - 1000, 31);
 		receive(200, false, 200, 32);
 	}
-	place_free(&place);
 }
 
 void probe(int count, int tag)
@@ -525,7 +517,7 @@ static void kept_by_short_persistent(void)
 /* What has come cannot be cancelled. */
 static void kept_and_cancelled(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Request request;
 	MPI_Status status;
 	int flag = 1;
@@ -544,14 +536,13 @@ static void kept_and_cancelled(void)
 		check(place.at, DATA, DATA, 55);
 		OK(MPI_Request_free(&request));
 	}
-	place_free(&place);
 }
 
 /* Both sides have a message of the other one when they exchange. */
 static void kept_by_exchanges(void)
 {
-	struct place place = place_new(DATA, true);
-	void *memory = memory_new(DATA, 0);
+	OWN_PLACE struct place place = place_new(DATA, true);
+	OWN_MEMORY void *memory = memory_new(DATA, 0);
 	MPI_Request request;
 	MPI_Status status;
 
@@ -569,14 +560,12 @@ static void kept_by_exchanges(void)
 	must_be(&status, DATA, 60);
 	check(memory, DATA, DATA, 60);
 	receive(DATA, false, DATA, 60);
-	memory_free(memory);
-	place_free(&place);
 }
 
 /* Handles of messages go through Fortran as numbers. */
 static void handles(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Message first, second;
 	MPI_Fint numbers[2];
 	MPI_Request request;
@@ -606,13 +595,12 @@ static void handles(void)
 		must_be(&status, DATA, 71);
 		check(place.at, DATA, DATA, 71);
 	}
-	place_free(&place);
 }
 
 /* A receive that is complete at once, and one that was freed. */
 static void other_ends(void)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Request request;
 	MPI_Status status;
 
@@ -635,7 +623,6 @@ static void other_ends(void)
 		receive(DATA, false, DATA, 82);
 		check(place.at, DATA, DATA, 81);
 	}
-	place_free(&place);
 }
 
 /* --- where the route is not there --- */

@@ -34,6 +34,9 @@ struct place {
 struct place place_new(size_t bytes, bool is_device);
 void place_free(struct place *place);
 
+/* A local place, which is freed when its scope ends. */
+#define OWN_PLACE __attribute__((cleanup(place_free), unused))
+
 void barrier(void);
 void send_device(size_t bytes, int tag);
 void send_host(size_t bytes, int tag);

@@ -135,7 +135,7 @@ static void beyond_the_bound(void)
 /* Without memory of the host the call fails; when there is some again it does not. */
 static void no_memory_is_left(void)
 {
-	char *large = memory_new(HUGE_BYTES, 4);
+	OWN_MEMORY char *large = memory_new(HUGE_BYTES, 4);
 	int code;
 
 	bound_addresses(HUGE_BYTES / 4);
@@ -145,13 +145,12 @@ static void no_memory_is_left(void)
 	OK(MPI_Sendrecv_replace(large, HUGE_BYTES, MPI_BYTE, rank ^ 1, 0, rank ^ 1, 0,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	say_memory("there is memory again", large, HUGE_BYTES);
-	memory_free(large);
 }
 
 /* Parts of one element, so far from each other that the addresses between are not free. */
 static void parts_far_apart(void)
 {
-	char *device = memory_new(100, 2);
+	OWN_MEMORY char *device = memory_new(100, 2);
 	char *low = mmap((void *)(uintptr_t)0x20000000, 4096, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	int lengths[2] = {10, 20};
@@ -167,12 +166,11 @@ static void parts_far_apart(void)
 		"spans more addresses than are free");
 	OK(MPI_Type_free(&type));
 	munmap(low, 4096);
-	memory_free(device);
 }
 
 static void one_sided(void)
 {
-	char *device = memory_new(100, 2);
+	OWN_MEMORY char *device = memory_new(100, 2);
 	int *target = NULL;
 	MPI_Win win;
 	MPI_Errhandler handler;
@@ -190,7 +188,6 @@ static void one_sided(void)
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Errhandler_free(&handler));
 	OK(MPI_Win_free(&win));
-	memory_free(device);
 }
 
 static void must_be_of_class(int code, int wanted)
@@ -207,7 +204,7 @@ static void must_be_of_class(int code, int wanted)
  */
 static void errors_of_the_mpi(void)
 {
-	void *device = memory_new(100, 3);
+	OWN_MEMORY void *device = memory_new(100, 3);
 	MPI_Request request = MPI_REQUEST_NULL;
 	MPI_Errhandler handler;
 
@@ -225,7 +222,6 @@ static void errors_of_the_mpi(void)
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	handled = MPI_SUCCESS;
 	OK(MPI_Errhandler_free(&handler));
-	memory_free(device);
 }
 
 /* With a context of its own, and with none; neither is changed. */
@@ -238,7 +234,7 @@ static void context_stays(void)
 	ww_CUcontext before = NULL;
 	ww_CUcontext other = NULL;
 	ww_CUcontext now = NULL;
-	void *device = memory_new(1000, 4);
+	OWN_MEMORY void *device = memory_new(1000, 4);
 
 	MUST(get(&before) == WW_CUDA_SUCCESS);
 	/* Of another GPU, where there is one. */
@@ -252,7 +248,6 @@ static void context_stays(void)
 	MUST(get(&now) == WW_CUDA_SUCCESS && !now);
 	MUST(set(before) == WW_CUDA_SUCCESS);
 	say_memory("context stays", device, 1000);
-	memory_free(device);
 }
 
 /* --- error handlers that call the MPI --- */
@@ -268,8 +263,8 @@ static void wait_in_handler(MPI_Comm *comm, int *code, ...)
 /* A request that the handler waits for is complete like others, and its device memory written. */
 static void handler_waits(void)
 {
-	char *receive = memory_new(1000, 6);
-	char *send = memory_new(1000, 7);
+	OWN_MEMORY char *receive = memory_new(1000, 6);
+	OWN_MEMORY char *send = memory_new(1000, 7);
 	MPI_Errhandler handler;
 	MPI_Comm comm;
 
@@ -286,8 +281,6 @@ static void handler_waits(void)
 	handled = 0;
 	OK(MPI_Errhandler_free(&handler));
 	OK(MPI_Comm_free(&comm));
-	memory_free(send);
-	memory_free(receive);
 }
 
 static jmp_buf behind;
@@ -302,7 +295,7 @@ static void leave(MPI_Comm *comm, int *code, ...)
 /* A handler may leave by longjmp(): later calls stage as before. */
 static void handler_leaves(void)
 {
-	char *large = memory_new(HUGE_BYTES, 8);
+	OWN_MEMORY char *large = memory_new(HUGE_BYTES, 8);
 	MPI_Errhandler handler, before;
 
 	OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before));
@@ -320,7 +313,6 @@ static void handler_leaves(void)
 	say_memory("after a handler that left", large, 2000);
 	OK(MPI_Errhandler_free(&handler));
 	OK(MPI_Errhandler_free(&before));
-	memory_free(large);
 }
 
 /* --- what fails leaves no trace --- */
@@ -331,8 +323,8 @@ static void attached_twice(void)
 	enum {
 		BYTES = 100000
 	};
-	char *first = memory_new(BYTES, 9);
-	char *second = memory_new(BYTES, 10);
+	OWN_MEMORY char *first = memory_new(BYTES, 9);
+	OWN_MEMORY char *second = memory_new(BYTES, 10);
 	char *detached = NULL;
 	int size = 0;
 
@@ -345,14 +337,12 @@ static void attached_twice(void)
 	OK(MPI_Buffer_detach(&detached, &size));
 	MUST(detached == first && size == BYTES);
 	say_memory("buffered", second, 2000);
-	memory_free(first);
-	memory_free(second);
 }
 
 /* There is no host memory for it; nothing is attached. */
 static void attached_without_memory(void)
 {
-	char *buffer = memory_new(HUGE_BYTES, 15);
+	OWN_MEMORY char *buffer = memory_new(HUGE_BYTES, 15);
 	void *detached = NULL;
 	int size = 0;
 	int code;
@@ -364,14 +354,13 @@ static void attached_without_memory(void)
 	OK(MPI_Buffer_attach(buffer, HUGE_BYTES));
 	OK(MPI_Buffer_detach(&detached, &size));
 	MUST(detached == buffer && size == HUGE_BYTES);
-	memory_free(buffer);
 }
 
 /* The copy of one of two persistent sends fails: neither is active, and both can be started. */
 static void start_fails(fakecuda_fail_fn *fail)
 {
-	char *send = memory_new(2000, 11);
-	char *receive = memory_new(2000, 12);
+	OWN_MEMORY char *send = memory_new(2000, 11);
+	OWN_MEMORY char *receive = memory_new(2000, 12);
 	MPI_Request requests[2];
 	MPI_Request received[2];
 
@@ -390,8 +379,6 @@ static void start_fails(fakecuda_fail_fn *fail)
 	say_memory("started again", receive, 2000);
 	for (int i = 0; i < 2; i++)
 		OK(MPI_Request_free(&requests[i]));
-	memory_free(receive);
-	memory_free(send);
 }
 
 static int attribute_calls;
@@ -420,7 +407,7 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra)
 /* A copy fails when the receive is complete: its communicator says who gets the error. */
 static void completion_fails(fakecuda_fail_fn *fail, MPI_Errhandler handler)
 {
-	char *receive = memory_new(1000, 13);
+	OWN_MEMORY char *receive = memory_new(1000, 13);
 	char *host = calloc(1, 1000);
 	MPI_Request request;
 	MPI_Status status;
@@ -441,7 +428,6 @@ static void completion_fails(fakecuda_fail_fn *fail, MPI_Errhandler handler)
 	must_fail(MPI_Wait(&request, &status), "CUDA_ERROR_LAUNCH_FAILED");
 	OK(MPI_Comm_free(&comm));
 	free(host);
-	memory_free(receive);
 }
 
 /* Such an error calls no function of the program, but error handlers. */
@@ -475,8 +461,8 @@ static void short_of_unknown_order(void)
 	};
 	int displs[3] = {0, BLOCK, 0};
 	char before[2 * BLOCK], after[2 * BLOCK], sent[BLOCK];
-	char *receive = memory_new(2 * BLOCK, 16);
-	char *send = memory_new(BLOCK, 17);
+	OWN_MEMORY char *receive = memory_new(2 * BLOCK, 16);
+	OWN_MEMORY char *send = memory_new(BLOCK, 17);
 	MPI_Request request;
 	MPI_Datatype type;
 
@@ -497,8 +483,6 @@ static void short_of_unknown_order(void)
 	}
 	OK(MPI_Request_free(&request));
 	OK(MPI_Type_free(&type));
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* The device memory is read before anything is received; so it takes no host memory here. */

@@ -26,7 +26,7 @@
 void broker_killed(void)
 {
 	struct ww_broker_info broker = WW_INIT(struct ww_broker_info);
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Request request;
 
 	if (rank == 0) {
@@ -46,7 +46,6 @@ void broker_killed(void)
 		else
 			receive(DATA, tag % 2, DATA, tag);
 	}
-	place_free(&place);
 }
 
 static void kill_self(void)
@@ -322,7 +321,7 @@ static void kill_later(const struct kill_point *point)
 /* Return: the code; the data are right if that is MPI_SUCCESS. @tag: of the data */
 static int bcast_of(int root, MPI_Comm comm, int tag)
 {
-	struct place place = place_new(BCAST_BYTES, true);
+	OWN_PLACE struct place place = place_new(BCAST_BYTES, true);
 	int code;
 
 	peer = root ? victim : 0;
@@ -333,7 +332,6 @@ static int bcast_of(int root, MPI_Comm comm, int tag)
 	alarm(0);
 	if (code == MPI_SUCCESS)
 		check(place.at, BCAST_BYTES, BCAST_BYTES, tag);
-	place_free(&place);
 	return code;
 }
 

@@ -39,7 +39,7 @@ static void must_be_refused(int code)
 
 static void receive_halves(void *memory, MPI_Datatype type)
 {
-	struct place place = place_new(DATA, true);
+	OWN_PLACE struct place place = place_new(DATA, true);
 	MPI_Message message;
 	MPI_Request request;
 	MPI_Status status;
@@ -55,7 +55,6 @@ static void receive_halves(void *memory, MPI_Datatype type)
 	OK(MPI_Mrecv(place.at, DATA, MPI_BYTE, &message, &status));
 	must_be(&status, DATA, 97);
 	check(place.at, DATA, DATA, 97);
-	place_free(&place);
 }
 
 void halves_of_2_gib(void)

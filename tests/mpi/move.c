@@ -94,12 +94,11 @@ static void end(const struct setting *setting, void *send, size_t send_bytes, vo
 
 static void run_bcast(const struct setting *s)
 {
-	void *buffer = memory_new(COUNT * s->extent, 1);
+	OWN_MEMORY void *buffer = memory_new(COUNT * s->extent, 1);
 
 	CALL(s->form, Bcast, Ibcast, (buffer, COUNT, s->type, s->root, MPI_COMM_WORLD),
 		(buffer, COUNT, s->type, s->root, MPI_COMM_WORLD));
 	say_memory(s->name, buffer, COUNT * s->extent);
-	memory_free(buffer);
 }
 
 static void bcast(void)
@@ -345,8 +344,8 @@ static void between_groups(void)
 	MPI_Comm half, both;
 	int size;
 	int root = rank == 0 ? MPI_ROOT : rank % 2 == 0 ? MPI_PROC_NULL : 0;
-	void *send = memory_new(64 * sizeof(int), 12);
-	void *receive = memory_new(64 * sizeof(int), 13);
+	OWN_MEMORY void *send = memory_new(64 * sizeof(int), 12);
+	OWN_MEMORY void *receive = memory_new(64 * sizeof(int), 13);
 
 	OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half));
 	OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &both));
@@ -366,8 +365,6 @@ static void between_groups(void)
 	say_memory("groups: alltoall", receive, 64 * sizeof(int));
 	OK(MPI_Comm_free(&both));
 	OK(MPI_Comm_free(&half));
-	memory_free(send);
-	memory_free(receive);
 }
 
 const struct test_case move_cases[] = {{"bcast", bcast}, {"gather", gather}, {"gatherv", gatherv},

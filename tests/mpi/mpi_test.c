@@ -200,6 +200,11 @@ void memory_free(void *memory)
 	memories[i].at = NULL;
 }
 
+void memory_free_at(void *pointer)
+{
+	memory_free(*(void **)pointer);
+}
+
 void memory_put(void *memory, const void *from, size_t bytes)
 {
 	if (!memory_is_device(memory))

@@ -47,6 +47,11 @@ void *memory_new(size_t bytes, unsigned int seed);
 void memory_kinds(bool is_one);
 
 void memory_free(void *memory);
+
+/* A local that points to such memory, which is freed when its scope ends. */
+#define OWN_MEMORY __attribute__((cleanup(memory_free_at), unused))
+void memory_free_at(void *pointer);
+
 void memory_fill(void *memory, size_t bytes, unsigned int seed);
 void memory_put(void *memory, const void *from, size_t bytes);
 void memory_get(void *to, const void *memory, size_t bytes);

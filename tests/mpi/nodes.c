@@ -145,7 +145,7 @@ static void levels_fail(int in_rank, int split)
 static void sums(void)
 {
 	int values[COUNT];
-	int *sum = memory_new(sizeof(values), 0);
+	OWN_MEMORY int *sum = memory_new(sizeof(values), 0);
 
 	fill(rank);
 	OK(MPI_Allreduce(at, sum, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -156,7 +156,6 @@ static void sums(void)
 	memory_get(values, at, sizeof(values));
 	for (int i = 0; i < COUNT; i++)
 		MUST(values[i] == 4 * i + 6);
-	memory_free(sum);
 }
 
 int main(int argc, char *argv[])

@@ -66,7 +66,7 @@ static void around(int way)
 
 static void send_ways(void)
 {
-	void *attached = memory_new(8192, 1);
+	OWN_MEMORY void *attached = memory_new(8192, 1);
 	void *detached = NULL;
 	int size;
 
@@ -82,27 +82,24 @@ static void send_ways(void)
 	OK(MPI_Buffer_detach_c(&detached, &large));
 	MUST(detached == attached && large == 8192);
 #endif
-	memory_free(attached);
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 /* Buffered messages of a communicator, which has a buffer of its own or one of its session. */
 static void around_by(MPI_Comm comm)
 {
-	char *send = memory_new(BYTES, 3);
-	char *receive = memory_new(BYTES, 4);
+	OWN_MEMORY char *send = memory_new(BYTES, 3);
+	OWN_MEMORY char *receive = memory_new(BYTES, 4);
 
 	OK(MPI_Bsend(send, BYTES, MPI_BYTE, next(), 0, comm));
 	OK(MPI_Recv(receive, BYTES, MPI_BYTE, previous(), 0, comm, MPI_STATUS_IGNORE));
 	say_memory("by a buffer of its own", receive, BYTES);
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void attach_to_comm(void)
 {
-	void *attached = memory_new(8192, 1);
-	void *others = memory_new(4096, 2);
+	OWN_MEMORY void *attached = memory_new(8192, 1);
+	OWN_MEMORY void *others = memory_new(4096, 2);
 	void *detached = NULL;
 	MPI_Count large;
 	MPI_Comm comm;
@@ -121,13 +118,11 @@ static void attach_to_comm(void)
 	OK(MPI_Buffer_detach(&detached, &size));
 	MUST(detached == others && size == 4096);
 	OK(MPI_Comm_free(&comm));
-	memory_free(others);
-	memory_free(attached);
 }
 
 static void attach_to_session(void)
 {
-	void *attached = memory_new(8192, 1);
+	OWN_MEMORY void *attached = memory_new(8192, 1);
 	void *detached = NULL;
 	MPI_Session session;
 	MPI_Group group;
@@ -150,7 +145,6 @@ static void attach_to_session(void)
 	MUST(detached == attached && large == 8192);
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Session_finalize(&session));
-	memory_free(attached);
 }
 #endif
 
@@ -161,22 +155,20 @@ static void sizes(void)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		size_t bytes = (size_t)all[i];
-		void *send = memory_new(bytes, 31);
-		void *receive = memory_new(bytes + 100, 32);
+		OWN_MEMORY void *send = memory_new(bytes, 31);
+		OWN_MEMORY void *receive = memory_new(bytes + 100, 32);
 		MPI_Status status;
 
 		OK(MPI_Sendrecv(send, all[i], MPI_BYTE, next(), 1, receive, all[i] + 100, MPI_BYTE,
 			MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
 		say_status("sizes", &status);
 		say_memory("sizes", receive, bytes + 100);
-		memory_free(send);
-		memory_free(receive);
 	}
 }
 
 static void nobody(void)
 {
-	void *buffer = memory_new(BYTES, 1);
+	OWN_MEMORY void *buffer = memory_new(BYTES, 1);
 	MPI_Request request;
 	MPI_Status status;
 
@@ -190,12 +182,11 @@ static void nobody(void)
 		MPI_COMM_WORLD, &status));
 	OK(MPI_Send(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
 	say_memory("nobody", buffer, BYTES);
-	memory_free(buffer);
 }
 
 static void replace(void)
 {
-	void *buffer = memory_new(BYTES, 33);
+	OWN_MEMORY void *buffer = memory_new(BYTES, 33);
 	MPI_Status status;
 
 	OK(MPI_Sendrecv_replace(buffer, BYTES, MPI_BYTE, next(), 4, previous(), 4, MPI_COMM_WORLD,
@@ -228,14 +219,13 @@ static void replace(void)
 	say_memory("replace", other, BYTES);
 	memory_free(other);
 #endif
-	memory_free(buffer);
 }
 
 /* Every receive, with and without a status, of messages that were looked for. */
 static void probes(void)
 {
-	void *send = memory_new(BYTES, 35);
-	void *receive = memory_new(2 * BYTES, 36);
+	OWN_MEMORY void *send = memory_new(BYTES, 35);
+	OWN_MEMORY void *receive = memory_new(2 * BYTES, 36);
 	MPI_Request sent[5];
 	MPI_Request request;
 	MPI_Message message;
@@ -280,15 +270,13 @@ static void probes(void)
 #endif
 	say_memory("large", receive, 2 * BYTES);
 	OK(MPI_Waitall(5, sent, MPI_STATUSES_IGNORE));
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* What does not fit is an error, and what fits is there. */
 static void truncation(void)
 {
-	void *send = memory_new(BYTES, 37);
-	void *receive = memory_new(BYTES, 38);
+	OWN_MEMORY void *send = memory_new(BYTES, 37);
+	OWN_MEMORY void *receive = memory_new(BYTES, 38);
 	MPI_Request request;
 	int error_class = MPI_SUCCESS;
 	int code;
@@ -302,15 +290,13 @@ static void truncation(void)
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	say_memory("truncation: behind it", (char *)receive + BYTES / 2, BYTES / 2);
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void packing(void)
 {
-	void *ints = memory_new(30 * sizeof(int), 39);
-	void *packed = memory_new(500, 40);
-	void *unpacked = memory_new(30 * sizeof(int), 41);
+	OWN_MEMORY void *ints = memory_new(30 * sizeof(int), 39);
+	OWN_MEMORY void *packed = memory_new(500, 40);
+	OWN_MEMORY void *unpacked = memory_new(30 * sizeof(int), 41);
 	char datarep[] = "external32";
 	int position = 10;
 	MPI_Aint far = 6;
@@ -340,9 +326,6 @@ static void packing(void)
 	OK(MPI_Unpack_external_c(datarep, packed, 500, &large, unpacked, 5, MPI_INT));
 	say_memory("unpacked", unpacked, 30 * sizeof(int));
 #endif
-	memory_free(ints);
-	memory_free(packed);
-	memory_free(unpacked);
 }
 
 const struct test_case p2p_cases[] = {{"send-ways", send_ways},

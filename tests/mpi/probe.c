@@ -218,7 +218,7 @@ static void *probe_meanwhile(void *unused)
 void announcing_fails(void)
 {
 	unsigned char message[CONTROL] = {0};
-	struct place place = place_new(2 * DATA, true);
+	OWN_PLACE struct place place = place_new(2 * DATA, true);
 	pthread_t thread;
 
 	for (int i = 0; i < NUMBERED && rank == 0; i++) {
@@ -237,5 +237,4 @@ void announcing_fails(void)
 			MUST(message[0] == i);
 		}
 	}
-	place_free(&place);
 }

@@ -189,8 +189,8 @@ static void local(void)
 		double value;
 		int index;
 	} pairs[4] = {{1.5, 1}, {2.5, 2}, {3.5, 3}, {4.5, 4}};
-	void *left = memory_new(sizeof(pairs), 1);
-	void *right = memory_new(sizeof(pairs), 1);
+	OWN_MEMORY void *left = memory_new(sizeof(pairs), 1);
+	OWN_MEMORY void *right = memory_new(sizeof(pairs), 1);
 	size_t bytes = sizeof(pairs);
 
 	OK(MPI_Reduce_local(in, inout, COUNT, MPI_INT, MPI_PROD));
@@ -209,8 +209,6 @@ static void local(void)
 		say("pair %g %d", pairs[i].value, pairs[i].index);
 	memory_free(in);
 	memory_free(inout);
-	memory_free(left);
-	memory_free(right);
 }
 
 /* What the host can reduce can be reduced of devices: it is done there. */
@@ -218,15 +216,13 @@ static void long_double(void)
 {
 	long double values[3] = {1.25L, 2.5L, (long double)rank};
 	long double sums[3];
-	void *send = memory_new(sizeof(values), 1);
-	void *receive = memory_new(sizeof(values), 1);
+	OWN_MEMORY void *send = memory_new(sizeof(values), 1);
+	OWN_MEMORY void *receive = memory_new(sizeof(values), 1);
 
 	memory_put(send, values, sizeof(values));
 	OK(MPI_Allreduce(send, receive, 3, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
 	memory_get(sums, receive, sizeof(sums));
 	say("long double %Lg %Lg %Lg", sums[0], sums[1], sums[2]);
-	memory_free(send);
-	memory_free(receive);
 }
 
 const struct test_case reduce_cases[] = {{"reduce", reduce}, {"allreduce", allreduce},

@@ -33,8 +33,8 @@ static void hear(int tag)
 /* Sends that are complete at once have one handle in both MPIs; receives are posted between. */
 static void shared_handles(void)
 {
-	void *send = memory_new(MANY * 10, 1);
-	void *receive = memory_new(MANY * 10, 2);
+	OWN_MEMORY void *send = memory_new(MANY * 10, 1);
+	OWN_MEMORY void *receive = memory_new(MANY * 10, 2);
 	MPI_Request requests[2 * MANY];
 
 	for (int i = 0; i < MANY; i++) {
@@ -50,15 +50,13 @@ static void shared_handles(void)
 		MUST(requests[i] == MPI_REQUEST_NULL && requests[MANY + i] == MPI_REQUEST_NULL);
 	}
 	say_memory("shared handles", receive, MANY * 10);
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* A handle that was waited for comes back with the next receive, whose buffer is another one. */
 static void reused_handles(void)
 {
-	char *send = memory_new(BYTES, 3);
-	char *receive = memory_new(MANY * BYTES, 4);
+	OWN_MEMORY char *send = memory_new(BYTES, 3);
+	OWN_MEMORY char *receive = memory_new(MANY * BYTES, 4);
 
 	for (int i = 0; i < MANY; i++) {
 		MPI_Request request;
@@ -71,8 +69,6 @@ static void reused_handles(void)
 		say_status("reused handles", &status);
 	}
 	say_memory("reused handles", receive, MANY * BYTES);
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* Posts receives; the messages are sent when the receives are there. */
@@ -180,8 +176,8 @@ static void complete(MPI_Request requests[], int way)
 static void ways_to_complete(void)
 {
 	for (int way = 0; way < 12; way++) {
-		char *send = memory_new(BYTES + MANY, 5);
-		char *receive = memory_new(MANY * BYTES, 6);
+		OWN_MEMORY char *send = memory_new(BYTES + MANY, 5);
+		OWN_MEMORY char *receive = memory_new(MANY * BYTES, 6);
 		MPI_Request receives[MANY];
 		MPI_Request sends[MANY];
 
@@ -189,16 +185,14 @@ static void ways_to_complete(void)
 		complete(receives, way);
 		say_memory("ways to complete", receive, MANY * BYTES);
 		complete(sends, 1);
-		memory_free(send);
-		memory_free(receive);
 	}
 }
 
 /* Of a request that is complete but not waited for, the data is there already. */
 static void status_before_wait(void)
 {
-	void *send = memory_new(BYTES, 7);
-	void *receive = memory_new(BYTES, 8);
+	OWN_MEMORY void *send = memory_new(BYTES, 7);
+	OWN_MEMORY void *receive = memory_new(BYTES, 8);
 	MPI_Request request;
 	MPI_Status status;
 	int flag = 0;
@@ -212,16 +206,14 @@ static void status_before_wait(void)
 	OK(MPI_Wait(&request, &status));
 	say_memory("status before wait: not written again", receive, BYTES);
 	say_status("status before wait", &status);
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* A receive that is freed goes on; that it is complete is known by another message. */
 static void freed(void)
 {
-	void *send = memory_new(BYTES, 10);
-	void *receive = memory_new(BYTES, 11);
-	void *last = memory_new(BYTES, 12);
+	OWN_MEMORY void *send = memory_new(BYTES, 10);
+	OWN_MEMORY void *receive = memory_new(BYTES, 11);
+	OWN_MEMORY void *last = memory_new(BYTES, 12);
 	MPI_Request request;
 
 	OK(MPI_Irecv(receive, BYTES, MPI_BYTE, previous(), 0, MPI_COMM_WORLD, &request));
@@ -239,14 +231,11 @@ static void freed(void)
 	OK(MPI_Sendrecv(send, 10, MPI_BYTE, next(), 3, last, 10, MPI_BYTE, previous(), 3,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	say_memory("freed", receive, BYTES);
-	memory_free(send);
-	memory_free(receive);
-	memory_free(last);
 }
 
 static void cancelled(void)
 {
-	void *receive = memory_new(BYTES, 13);
+	OWN_MEMORY void *receive = memory_new(BYTES, 13);
 	MPI_Request request;
 	MPI_Status status;
 	int is_cancelled = 0;
@@ -257,15 +246,14 @@ static void cancelled(void)
 	OK(MPI_Test_cancelled(&status, &is_cancelled));
 	MUST(is_cancelled);
 	say_memory("cancelled", receive, BYTES);
-	memory_free(receive);
 }
 
 /* Large enough that the MPI sends nothing before the receive is there. */
 static void late_receive(void)
 {
 	size_t bytes = 1000000;
-	void *send = memory_new(bytes, 14);
-	void *receive = memory_new(bytes, 15);
+	OWN_MEMORY void *send = memory_new(bytes, 14);
+	OWN_MEMORY void *receive = memory_new(bytes, 15);
 	MPI_Request request;
 
 	OK(MPI_Isend(send, (int)bytes, MPI_BYTE, next(), 0, MPI_COMM_WORLD, &request));
@@ -275,8 +263,6 @@ static void late_receive(void)
 		MPI_STATUS_IGNORE));
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	say_memory("late receive", receive, bytes);
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* --- persistent --- */
@@ -319,8 +305,8 @@ static void make_send(int way, void *buffer, MPI_Request *out_request)
 
 static void run_persistent(int way)
 {
-	void *send = memory_new(BYTES, 16);
-	void *receive = memory_new(BYTES, 17);
+	OWN_MEMORY void *send = memory_new(BYTES, 16);
+	OWN_MEMORY void *receive = memory_new(BYTES, 17);
 	MPI_Request requests[2];
 	MPI_Status statuses[2];
 
@@ -352,8 +338,6 @@ static void run_persistent(int way)
 	}
 	OK(MPI_Request_free(&requests[0]));
 	OK(MPI_Request_free(&requests[1]));
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void persistent(void)

@@ -68,8 +68,8 @@ static void fill(char *memory, size_t bytes)
 
 static void messages(MPI_Comm comm)
 {
-	char *from = memory_new(BYTES, 1);
-	char *to = memory_new(BYTES, 2);
+	OWN_MEMORY char *from = memory_new(BYTES, 1);
+	OWN_MEMORY char *to = memory_new(BYTES, 2);
 	MPI_Request requests[2];
 	int peer = rank ^ 1;
 
@@ -82,8 +82,6 @@ static void messages(MPI_Comm comm)
 	OK(MPI_Isend(from, BYTES, MPI_BYTE, peer, 1, comm, &requests[1]));
 	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
 	must_hold(to, BYTES, peer);
-	memory_free(from);
-	memory_free(to);
 }
 
 /* Every second int of a row of two: the library has to find out where its bytes lie. */
@@ -112,7 +110,7 @@ static void derived_type(MPI_Comm comm)
 static void sums(MPI_Comm comm)
 {
 	int host[1000];
-	int *memory = memory_new(sizeof(host), 5);
+	OWN_MEMORY int *memory = memory_new(sizeof(host), 5);
 
 	for (int i = 0; i < 1000; i++)
 		host[i] = i + rank;
@@ -121,7 +119,6 @@ static void sums(MPI_Comm comm)
 	memory_get(host, memory, sizeof(host));
 	for (int i = 0; i < 1000; i++)
 		MUST(host[i] == 2 * i + 1);
-	memory_free(memory);
 }
 
 /* A predefined type with a gap; a call without a communicator. */
@@ -132,7 +129,7 @@ static void pairs(MPI_Comm comm)
 		int index;
 	} host = {.value = rank, .index = rank}, *memory = memory_new(sizeof(host), 7);
 	int sum[2] = {1, 2};
-	int *sums_at = memory_new(sizeof(sum), 8);
+	OWN_MEMORY int *sums_at = memory_new(sizeof(sum), 8);
 
 	memory_put(memory, &host, sizeof(host));
 	OK(MPI_Allreduce(MPI_IN_PLACE, memory, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
@@ -142,7 +139,6 @@ static void pairs(MPI_Comm comm)
 	OK(MPI_Reduce_local(sum, sums_at, 2, MPI_INT, MPI_SUM));
 	memory_get(sum, sums_at, sizeof(sum));
 	MUST(sum[0] == 2 && sum[1] == 4);
-	memory_free(sums_at);
 	memory_free(memory);
 }
 
@@ -176,7 +172,7 @@ static void copy_ends_the_job(MPI_Comm comm)
 /* The communicator's own handler gets the library's error, of a call and of a request. */
 static void errors(MPI_Comm comm)
 {
-	char *large = memory_new(LARGE, 6);
+	OWN_MEMORY char *large = memory_new(LARGE, 6);
 	MPI_Errhandler handler;
 	int code;
 
@@ -190,7 +186,6 @@ static void errors(MPI_Comm comm)
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Errhandler_free(&handler));
 	MUST(copy_fails(large, comm) != MPI_SUCCESS); /* as its handler returns */
-	memory_free(large);
 }
 
 static void kinds_of_memory(MPI_Session session)

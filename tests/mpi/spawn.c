@@ -56,7 +56,7 @@ static void must_hold(const char *memory, size_t bytes, bool child, int number)
 static void exchange(size_t bytes)
 {
 	char *send = new_filled(bytes);
-	char *receive = memory_new(bytes, 1);
+	OWN_MEMORY char *receive = memory_new(bytes, 1);
 	MPI_Request requests[2];
 	MPI_Status status;
 	int count = 0;
@@ -74,7 +74,6 @@ static void exchange(size_t bytes)
 	OK(MPI_Irecv(receive, (int)bytes, MPI_BYTE, rank, 2, inter, &requests[1]));
 	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
 	must_hold(receive, bytes, !is_child, rank);
-	memory_free(receive);
 	memory_free(send);
 }
 
@@ -97,12 +96,11 @@ static void broadcast(size_t bytes)
 static void gather_all(size_t bytes)
 {
 	char *send = new_filled(bytes);
-	char *receive = memory_new(RANKS * bytes, 4);
+	OWN_MEMORY char *receive = memory_new(RANKS * bytes, 4);
 
 	OK(MPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, inter));
 	for (int i = 0; i < RANKS; i++)
 		must_hold(receive + (size_t)i * bytes, bytes, !is_child, i);
-	memory_free(receive);
 	memory_free(send);
 }
 
@@ -128,14 +126,12 @@ static void must_be_sums(const int *memory, int members)
 /* Between groups each gets the sum of the other one, which here has the same numbers. */
 static void add(MPI_Comm comm, int number, int members)
 {
-	int *send = memory_new(SUMS * sizeof(*send), 5);
-	int *receive = memory_new(SUMS * sizeof(*receive), 6);
+	OWN_MEMORY int *send = memory_new(SUMS * sizeof(*send), 5);
+	OWN_MEMORY int *receive = memory_new(SUMS * sizeof(*receive), 6);
 
 	put_numbers(send, number);
 	OK(MPI_Allreduce(send, receive, SUMS, MPI_INT, MPI_SUM, comm));
 	must_be_sums(receive, members);
-	memory_free(receive);
-	memory_free(send);
 }
 
 /* --- both groups as one --- */

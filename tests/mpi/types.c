@@ -49,16 +49,14 @@ static void exchange(const char *what, int count, MPI_Datatype from, int receive
 	MPI_Datatype to)
 {
 	size_t bytes = sizeof(int) * EDGE * EDGE;
-	void *send = memory_new(bytes, 1);
-	void *receive = memory_new(bytes, 2);
+	OWN_MEMORY void *send = memory_new(bytes, 1);
+	OWN_MEMORY void *receive = memory_new(bytes, 2);
 	MPI_Status status;
 
 	OK(MPI_Sendrecv(send, count, from, next(), 0, receive, receive_count, to, previous(), 0,
 		MPI_COMM_WORLD, &status));
 	say_status(what, &status);
 	say_memory(what, receive, bytes);
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void kinds(void)
@@ -134,8 +132,8 @@ static void part_of_element(void)
 static void interleaved(void)
 {
 	size_t bytes = sizeof(int) * EDGE * EDGE;
-	char *send = memory_new(bytes, 3);
-	char *receive = memory_new(bytes, 4);
+	OWN_MEMORY char *send = memory_new(bytes, 3);
+	OWN_MEMORY char *receive = memory_new(bytes, 4);
 	MPI_Request requests[EDGE];
 	MPI_Datatype column;
 
@@ -158,8 +156,6 @@ static void interleaved(void)
 			MPI_COMM_WORLD));
 	OK(MPI_Waitall(EDGE, requests, MPI_STATUSES_IGNORE));
 	say_memory("interleaved", receive, bytes);
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* Absolute addresses of memory of both kinds, far apart. */
@@ -206,7 +202,7 @@ static void scattered(void)
 		PLACES = 4,
 		BYTES = 30000
 	};
-	char *send = memory_new(PLACES * BYTES, 9);
+	OWN_MEMORY char *send = memory_new(PLACES * BYTES, 9);
 	char *places[PLACES];
 	int lengths[PLACES];
 	MPI_Aint addresses[PLACES];
@@ -232,14 +228,13 @@ static void scattered(void)
 		say_memory("scattered", places[i], BYTES + 100);
 		memory_free(places[i]);
 	}
-	memory_free(send);
 }
 
 /* An element that begins before the address that is given, and far behind it. */
 static void displaced(void)
 {
-	char *send = memory_new(4000, 7);
-	char *receive = memory_new(4000, 8);
+	OWN_MEMORY char *send = memory_new(4000, 7);
+	OWN_MEMORY char *receive = memory_new(4000, 8);
 	int lengths[2] = {5, 6};
 	int displs[2] = {-30, 20};
 	MPI_Datatype type;
@@ -250,8 +245,6 @@ static void displaced(void)
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	say_memory("displaced", receive, 4000);
 	OK(MPI_Type_free(&type));
-	memory_free(send);
-	memory_free(receive);
 }
 
 /* --- types that have the same bytes several times, which only sends may use --- */
@@ -271,8 +264,8 @@ static size_t span_of(int count, MPI_Datatype type)
 static void repeated_collectives(const char *what, MPI_Datatype type)
 {
 	size_t bytes = sizeof(int) * REPEATED * (size_t)ranks;
-	void *send = memory_new(span_of(ranks, type), 12);
-	void *receive = memory_new(bytes, 13);
+	OWN_MEMORY void *send = memory_new(span_of(ranks, type), 12);
+	OWN_MEMORY void *receive = memory_new(bytes, 13);
 	bool is_root = rank == 1;
 
 	for (int form = 0; form < FORMS; form++) {
@@ -302,15 +295,13 @@ static void repeated_collectives(const char *what, MPI_Datatype type)
 			(send, 1, type, receive, REPEATED, MPI_INT, MPI_COMM_WORLD));
 		say_memory(what, receive, bytes);
 	}
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void repeated_requests(const char *what, MPI_Datatype type)
 {
 	size_t bytes = 2 * sizeof(int) * REPEATED;
-	void *send = memory_new(span_of(2, type), 17);
-	void *receive = memory_new(bytes, 18);
+	OWN_MEMORY void *send = memory_new(span_of(2, type), 17);
+	OWN_MEMORY void *receive = memory_new(bytes, 18);
 	MPI_Request requests[2];
 
 	OK(MPI_Send_init(send, 2, type, next(), 0, MPI_COMM_WORLD, &requests[0]));
@@ -337,8 +328,6 @@ static void repeated_requests(const char *what, MPI_Datatype type)
 	OK(MPI_Request_free(&requests[0]));
 	OK(MPI_Request_free(&requests[1]));
 #endif
-	memory_free(send);
-	memory_free(receive);
 }
 
 static void send_repeated(const char *what)
