@@ -25,87 +25,31 @@ enum {
 
 typedef ww_status (*read_again_fn)(const uint8_t *bytes, size_t count, uint8_t *again);
 
-static ww_status read_timeline(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_timeline_ref ref;
+/* Reads one of a kind as `ref`, of which this must be true, and writes it again. */
+#define READ(name, type, claim)                                                          \
+	static ww_status read_##name(const uint8_t *bytes, size_t count, uint8_t *again) \
+	{                                                                                \
+		struct ww_wire_##type ref;                                               \
+                                                                                         \
+		ww_try(ww_##name##_ref_read(bytes, count, &ref));                        \
+		FUZZ_MUST(claim);                                                        \
+		ww_##name##_ref_write(&ref, again);                                      \
+		return WW_OK;                                                            \
+	}
 
-	ww_try(ww_timeline_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.page_bytes >= 4096 && ref.page_bytes % 4096 == 0);
-	ww_timeline_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_barrier(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_barrier_ref ref;
-
-	ww_try(ww_barrier_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.count > 0);
-	ww_barrier_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_event(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_event_ref ref;
-
-	ww_try(ww_event_ref_read(bytes, count, &ref));
-	ww_event_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_pool(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_pool_ref ref;
-
-	ww_try(ww_pool_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.slot_count > 0 && ref.table_bytes / 32 >= ref.slot_count);
-	ww_pool_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_holder(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_pool_holder_ref ref;
-
-	ww_try(ww_pool_holder_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.slot_count > 0 && ref.marks_bytes / 16 >= ref.slot_count);
-	ww_pool_holder_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_channel(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_channel_ref ref;
-
-	ww_try(ww_channel_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.slot_count > 0 && ref.held_max > 0 && ref.held_max <= ref.slot_count &&
-		ref.slot_bytes <= UINT64_MAX / ref.slot_count);
-	ww_channel_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_consumer(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_channel_consumer_ref ref;
-
-	ww_try(ww_consumer_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.slot_count > 0);
-	ww_consumer_ref_write(&ref, again);
-	return WW_OK;
-}
-
-static ww_status read_work_queue(const uint8_t *bytes, size_t count, uint8_t *again)
-{
-	struct ww_wire_work_queue_ref ref;
-
-	ww_try(ww_work_queue_ref_read(bytes, count, &ref));
-	FUZZ_MUST(ref.slot_count > 0 && ref.failed_max < ref.slot_count &&
+READ(timeline, timeline_ref, ref.page_bytes >= 4096 && ref.page_bytes % 4096 == 0)
+READ(barrier, barrier_ref, ref.count > 0)
+READ(event, event_ref, true)
+READ(pool, pool_ref, ref.slot_count > 0 && ref.table_bytes / 32 >= ref.slot_count)
+READ(pool_holder, pool_holder_ref, ref.slot_count > 0 && ref.marks_bytes / 16 >= ref.slot_count)
+READ(channel, channel_ref,
+	ref.slot_count > 0 && ref.held_max > 0 && ref.held_max <= ref.slot_count &&
+		ref.slot_bytes <= UINT64_MAX / ref.slot_count)
+READ(consumer, channel_consumer_ref, ref.slot_count > 0)
+READ(work_queue, work_queue_ref,
+	ref.slot_count > 0 && ref.failed_max < ref.slot_count &&
 		ref.slot_bytes <= UINT64_MAX / ref.slot_count && ref.producers_max <= 64 &&
-		ref.consumers_max <= 64);
-	ww_work_queue_ref_write(&ref, again);
-	return WW_OK;
-}
+		ref.consumers_max <= 64)
 
 static const struct reader {
 	read_again_fn read;
@@ -115,7 +59,7 @@ static const struct reader {
 	{read_barrier, WW_BARRIER_REF_BYTES},
 	{read_event, WW_EVENT_REF_BYTES},
 	{read_pool, WW_POOL_REF_BYTES},
-	{read_holder, WW_POOL_HOLDER_REF_BYTES},
+	{read_pool_holder, WW_POOL_HOLDER_REF_BYTES},
 	{read_channel, WW_CHANNEL_REF_BYTES},
 	{read_consumer, WW_CONSUMER_REF_BYTES},
 	{read_work_queue, WW_WORK_QUEUE_REF_BYTES},
