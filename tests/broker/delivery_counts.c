@@ -63,8 +63,8 @@ static void refuse(struct raw *raw, ww_status status, const char *word, struct w
 CASE(delivery_counts_refused, 0)
 {
 	struct ww_wire_put put = counting_object();
-	int file = make_file(sizeof(struct ww_layout_delivery_count));
-	int other = make_file(0);
+	OWN(fd) int file = make_file(sizeof(struct ww_layout_delivery_count));
+	OWN(fd) int other = make_file(0);
 	struct raw *raw = peer();
 	struct page page;
 
@@ -86,8 +86,6 @@ CASE(delivery_counts_refused, 0)
 		raw_put(raw, &put, (int[]){page.reader, page.writer, file}, 3));
 	MUST_OK(raw_release(raw, put.id));
 	page_close(&page);
-	close(file);
-	close(other);
 }
 
 /* An object inside of @outer, which says that it has imported once. Return: what it was put as. */
@@ -95,7 +93,7 @@ static struct ww_wire_put put_import(struct raw *raw, const struct ww_wire_put *
 	const struct page *page)
 {
 	struct ww_wire_put put = page_object("");
-	int file = make_file(sizeof(uint64_t));
+	OWN(fd) int file = make_file(sizeof(uint64_t));
 	const uint64_t taken = 1;
 
 	ww_name_begin_inside(outer->id, put.name);
@@ -105,7 +103,6 @@ static struct ww_wire_put put_import(struct raw *raw, const struct ww_wire_put *
 	MUST_EQUAL(sizeof(taken),
 		pwrite(file, &taken, sizeof(taken), sizeof(struct ww_layout_delivery_counts)));
 	MUST_OK(raw_put(raw, &put, (int[]){page->reader, page->writer, file}, 3));
-	close(file);
 	return put;
 }
 
@@ -113,7 +110,7 @@ static struct ww_wire_put put_import(struct raw *raw, const struct ww_wire_put *
 CASE(delivery_counts_keep, 0)
 {
 	struct ww_wire_put put = counting_object();
-	int file = make_file(sizeof(struct ww_layout_delivery_count));
+	OWN(fd) int file = make_file(sizeof(struct ww_layout_delivery_count));
 	struct raw *maker = peer();
 	struct raw *other = peer();
 	struct ww_wire_granted granted;
@@ -137,7 +134,6 @@ CASE(delivery_counts_keep, 0)
 	wait_for(other, &(struct want){0, 2, 0, 0, 0});
 	for (int i = 0; i < 2; i++)
 		page_close(&pages[i]);
-	close(file);
 }
 
 /* What is forged keeps the object for no longer than it says, and nothing keeps it not at all. */
@@ -151,7 +147,7 @@ CASE(delivery_counts_forged, 0)
 
 	for (size_t i = 0; i < CHECK_COUNT(forged); i++) {
 		struct ww_wire_put put = counting_object();
-		int file = make_file(sizeof(struct ww_layout_delivery_count));
+		OWN(fd) int file = make_file(sizeof(struct ww_layout_delivery_count));
 		struct page page;
 
 		page_make(&page);
@@ -160,6 +156,5 @@ CASE(delivery_counts_forged, 0)
 		MUST_OK(raw_release(maker, put.id));
 		wait_for(maker, &(struct want){0, 1, 0, 0, 0});
 		page_close(&page);
-		close(file);
 	}
 }

@@ -38,7 +38,7 @@ CASE(descriptor_count, 0)
 		size_t sent;
 	} counts[] = {{9, 9}, {8, 9}, {0, 9}, {RAW_FDS_MOST, RAW_FDS_MOST}, {8, RAW_FDS_MOST},
 		{0, RAW_FDS_MOST}, {0, 1}, {1, 2}, {8, 7}, {2, 1}};
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 	uint8_t packet[1024];
 	struct raw *raw;
 	size_t bytes;
@@ -57,13 +57,12 @@ CASE(descriptor_count, 0)
 	raw = peer();
 	MUST_OK(raw_send(raw, packet, encode(packet, 1), NULL, 0));
 	must_break(raw, "");
-	close(fd);
 }
 
 /* With messages that take none, and over and over again. */
 CASE(descriptor_flood, 0)
 {
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 	int files[WW_WIRE_FDS];
 	struct raw *raw = peer();
 	struct ww_wire_hello hello = raw_greeting(raw);
@@ -92,7 +91,6 @@ CASE(descriptor_flood, 0)
 			raw_put(raw, &put, files, WW_WIRE_FDS));
 	for (size_t i = 0; i < WW_WIRE_FDS; i++)
 		close(files[i]);
-	close(fd);
 }
 
 static void refuse(struct raw *raw, int fd)
@@ -235,7 +233,7 @@ CASE(descriptor_bytes_are_the_kernels, 0)
 static ww_status put_beyond(struct raw *raw, const char *name, off_t size, off_t allocated)
 {
 	struct ww_wire_put put = raw_object(name);
-	int fd = unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+	OWN(fd) int fd = unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
 	ww_status status;
 
 	MUST_CALL(ftruncate(fd, size));
@@ -245,7 +243,6 @@ static ww_status put_beyond(struct raw *raw, const char *name, off_t size, off_t
 	/* From now on nothing can be had there any more. */
 	MUST_EQUAL(-1, fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, allocated + (1 << 20)));
 	MUST_EQUAL(EPERM, errno);
-	close(fd);
 	return status;
 }
 

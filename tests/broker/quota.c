@@ -57,7 +57,7 @@ CASE(quota_host_bytes, 0)
 {
 	struct raw *raw;
 	struct ww_wire_put put = raw_object("d");
-	int fd = raw_memory(8 << 10);
+	OWN(fd) int fd = raw_memory(8 << 10);
 
 	suite_start("[limits]\nhost_bytes = 16K\n", 0);
 	raw = peer();
@@ -70,7 +70,6 @@ CASE(quota_host_bytes, 0)
 	MUST_OK(put_sized(raw, "elsewhere", 1 << 30));
 	MUST_OK(raw_remove(raw, "a"));
 	MUST_OK(put_with_memory(raw, "b", 4 << 10, 2));
-	close(fd);
 }
 
 CASE(quota_objects, 0)

@@ -31,14 +31,13 @@ static void put_get_remove(struct raw *raw, const char *name)
 {
 	struct ww_wire_put put = raw_object(name);
 	struct ww_wire_granted granted;
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 
 	MUST_OK(raw_put(raw, &put, &fd, 1));
 	MUST_OK(raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
 	MUST_EQUAL(1, raw->fd_count);
 	MUST_OK(raw_remove(raw, name));
 	MUST_OK(raw_release(raw, put.id));
-	close(fd);
 }
 
 /* Others are served, over connections old and new, with their descriptors. */
@@ -387,7 +386,7 @@ CASE(receiver_keeps_order, AS_ROOT)
 CASE(receiver_hears_last, AS_ROOT)
 {
 	struct raw *other = peer_of(ALICE, ALICE);
-	int memory = raw_memory(4096);
+	OWN(fd) int memory = raw_memory(4096);
 
 	for (int round = 0; round < 20; round++) {
 		const struct ww_wire_remove remove = {.name = "mark"};
@@ -410,7 +409,6 @@ CASE(receiver_hears_last, AS_ROOT)
 		wait_for(other, &(struct want){0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0});
 		raw_close(alice);
 	}
-	close(memory);
 }
 
 /* The pid of the broker's receiver; -1: it has none. */
@@ -474,7 +472,7 @@ CASE(receiver_waits_for_cpu, AS_ROOT | ONCE)
 	struct raw *alice = peer_of(ALICE, ALICE);
 	int sockets[2];
 	struct ww_wire_condition now;
-	int memory = raw_memory(4096);
+	OWN(fd) int memory = raw_memory(4096);
 	struct child busy[4];
 	struct ww_wire_put put = raw_object("hers");
 	struct pollfd answer = {.events = POLLIN};
@@ -504,7 +502,6 @@ CASE(receiver_waits_for_cpu, AS_ROOT | ONCE)
 	MUST_OK(raw_remove(alice, "usual"));
 	close(sockets[0]);
 	close(sockets[1]);
-	close(memory);
 }
 
 CASE(receiver_is_killed, AS_ROOT | ONCE)
@@ -512,7 +509,7 @@ CASE(receiver_is_killed, AS_ROOT | ONCE)
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *root = peer();
 	struct ww_wire_condition now;
-	int memory = raw_memory(4096);
+	OWN(fd) int memory = raw_memory(4096);
 	pid_t receiver;
 
 	MUST_OK(raw_condition(root, &now));
@@ -524,7 +521,6 @@ CASE(receiver_is_killed, AS_ROOT | ONCE)
 		MUST_CALL(kill(receiver, SIGKILL));
 		process_wait_end(receiver);
 	}
-	close(memory);
 }
 
 /* If the broker takes the supervisor's place, its former children are not left as zombies. */
@@ -532,7 +528,7 @@ CASE(receiver_is_reaped, AS_ROOT | ONCE)
 {
 	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);
 	struct ww_wire_condition now;
-	int memory = raw_memory(4096);
+	OWN(fd) int memory = raw_memory(4096);
 	struct raw *alice;
 	struct raw *root;
 	pid_t receiver;
@@ -551,7 +547,6 @@ CASE(receiver_is_reaped, AS_ROOT | ONCE)
 		put_get_remove(root, "roots");
 	MUST_EQUAL(-1, kill(receiver, 0));
 	put_get_remove(peer_of(ALICE, ALICE), "again");
-	close(memory);
 }
 
 CASE(receiver_goes_with_its_user, AS_ROOT)
@@ -560,7 +555,7 @@ CASE(receiver_goes_with_its_user, AS_ROOT)
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *root = peer();
 	struct ww_wire_condition now;
-	int memory = raw_memory(4096);
+	OWN(fd) int memory = raw_memory(4096);
 
 	MUST_OK(raw_condition(root, &now));
 	MUST_OK(put_fd(alice, "mine", memory));
@@ -569,5 +564,4 @@ CASE(receiver_goes_with_its_user, AS_ROOT)
 	while (find_receiver((pid_t)now.pid) > 0 && ww_clock_now_ns() < deadline_ns)
 		MUST_OK(raw_condition(root, &now));
 	MUST_EQUAL(-1, find_receiver((pid_t)now.pid));
-	close(memory);
 }

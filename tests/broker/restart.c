@@ -100,7 +100,7 @@ CASE(restart_keeps_all, ONCE)
 	struct ww_wire_confirmed confirmed;
 	struct ww_wire_held held;
 	uint8_t secret[16];
-	int fd = raw_memory(1 << 16);
+	OWN(fd) int fd = raw_memory(1 << 16);
 
 	suite_start("[limits]\nbytes = 1M\n", 0);
 	raw = peer();
@@ -145,7 +145,6 @@ CASE(restart_keeps_all, ONCE)
 	raw_close(raw);
 	raw_close(other);
 	wait_for(peer(), &(struct want){1, 2, 1, 0, 0}); /* the importer holds it */
-	close(fd);
 }
 
 /* A broker that is killed forgets no delivery, nor whether its exporter lives. */

@@ -120,7 +120,7 @@ CASE(state_removed, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 	struct ww_wire_put put = raw_object("removed");
 	struct ww_wire_granted granted;
 	struct ww_wire_entry entry;
@@ -151,7 +151,6 @@ CASE(state_removed, 0)
 	MUST_EQUAL(2, find_in_list(other, put.id, &entry));
 	MUST_OK(raw_release(other, put.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_release(other, put.id));
-	close(fd);
 }
 
 static struct ww_wire_put put_living(struct raw *raw, const char *name, uint8_t life)
@@ -455,7 +454,7 @@ CASE(state_put_again, 0)
 	struct raw *other = peer();
 	struct ww_wire_put put = put_named(maker, "once");
 	struct ww_wire_put renamed = put;
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 
 	/*
 	 * As after a connection that broke: it is there, and that is success; one object, one hold.
@@ -470,7 +469,6 @@ CASE(state_put_again, 0)
 	MUST_REFUSE(WW_ERR_EXISTS, "as 'once'", raw_put(maker, &renamed, NULL, 0));
 	renamed.name[0] = '\0';
 	MUST_REFUSE(WW_ERR_EXISTS, "as 'once'", raw_put(maker, &renamed, NULL, 0));
-	close(fd);
 }
 
 /* Memory that was shared by token first, and then is put under a name. */

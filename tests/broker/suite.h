@@ -17,6 +17,7 @@
 #include "support/broker.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/own.h"
 #include "support/raw_client.h"
 
 #define MS UINT64_C(1000000)

@@ -300,13 +300,12 @@ static const char *const ways[] = {"at once", "sealed", "named"};
 static struct ww_wire_put put_kept(struct raw *raw, const char *name, uint8_t state, uint8_t life)
 {
 	struct ww_wire_put put = raw_object(name);
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 
 	put.state = state;
 	put.life = life;
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_OK(raw_put(raw, &put, &fd, 1));
-	close(fd);
 	return put;
 }
 
@@ -314,7 +313,7 @@ static struct ww_wire_put put_kept(struct raw *raw, const char *name, uint8_t st
 static uint32_t ask_once(struct raw *raw, const char *way, struct ww_wire_put *put)
 {
 	const struct ww_wire_put ready = raw_object("x");
-	int fd = raw_memory(4096);
+	OWN(fd) int fd = raw_memory(4096);
 	struct ww_wire_seal seal = {.state = WW_WIRE_STATE_SEALED};
 	uint32_t serial;
 
@@ -325,7 +324,6 @@ static uint32_t ask_once(struct raw *raw, const char *way, struct ww_wire_put *p
 		serial = raw_ask(raw, seal, &seal);
 	else
 		serial = raw_ask_put(raw, put, &fd, 1);
-	close(fd);
 	return serial;
 }
 

@@ -203,7 +203,7 @@ static void read_one(struct owner *owner)
 	uint32_t other = (uint32_t)draw(owner, OWNERS);
 	uint32_t slot = (uint32_t)draw(owner, SLOTS);
 	atomic_uint_fast64_t *board = &owner->board->owners[other].slots[slot];
-	ww_memory *memory = NULL;
+	OWN(memory) ww_memory *memory = NULL;
 	uint64_t before;
 	uint64_t after;
 	ww_status status;
@@ -223,7 +223,6 @@ static void read_one(struct owner *owner)
 			FAIL("%s is there, which was removed", name);
 		MUST_EQUAL(before >> 2, verify(memory, other, slot));
 	}
-	ww_memory_unref(memory);
 }
 
 /*
@@ -259,11 +258,10 @@ static void pass_by_token(struct owner *owner)
 
 static void hold_shortly(struct owner *owner)
 {
-	ww_memory *memory = make(owner->device, 1);
+	OWN(memory) ww_memory *memory = make(owner->device, 1);
 
 	ended_well(owner, "put without a name",
 		ww_memory_put(memory, owner->broker, NULL, NULL, 0, NULL), WW_OK);
-	ww_memory_unref(memory);
 }
 
 static void wait_shortly(struct owner *owner)
@@ -363,10 +361,10 @@ static struct board *map_board(int flags)
 ROLE(role_loader)
 {
 	struct board *board = map_board(0);
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct owner owners[THREADS];
 	pthread_t threads[THREADS];
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST(count == 1);
 	MUST_OK(broker_open_patient(NULL, &broker));
@@ -379,8 +377,6 @@ ROLE(role_loader)
 	role_tell("working");
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* --- the case's side --- */

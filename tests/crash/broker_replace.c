@@ -126,7 +126,7 @@ static ww_status put_version(ww_memory *memory, ww_broker *broker, const char *n
 static void replace(ww_device *device, ww_broker *broker, uint32_t number, uint64_t way)
 {
 	uint64_t version = atomic_fetch_add(&board->names[number].begun, 1) + 1;
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
+	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
 	uint64_t *words = ww_memory_host_pointer(memory);
 	char name[32];
 
@@ -135,7 +135,6 @@ static void replace(ww_device *device, ww_broker *broker, uint32_t number, uint6
 	write_name(name, number);
 	if (was_answered("put", name, put_version(memory, broker, name, way)))
 		atomic_store(&board->names[number].acknowledged, version);
-	ww_memory_unref(memory);
 }
 
 /*
@@ -144,9 +143,9 @@ static void replace(ww_device *device, ww_broker *broker, uint32_t number, uint6
  */
 ROLE(role_replacer)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t random = (uint64_t)getpid();
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 	uint32_t first;
 
 	MUST(count == 2);
@@ -162,8 +161,6 @@ ROLE(role_replacer)
 	while (!atomic_load(&board->is_over))
 		replace(device, broker, first + (uint32_t)draw_from(&random, SLOTS),
 			draw_from(&random, 3));
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* --- a reader --- */
@@ -199,17 +196,15 @@ static void read_one(ww_device *device, ww_broker *broker, uint32_t number)
 
 ROLE(role_reader)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	uint64_t random = (uint64_t)getpid();
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST(count == 0);
 	map_board(0);
 	MUST_OK(broker_open_patient(NULL, &broker));
 	while (!atomic_load(&board->is_over))
 		read_one(device, broker, (uint32_t)draw_from(&random, NAMES));
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* --- the case's side --- */

@@ -313,11 +313,10 @@ static void mark_again(void)
 {
 	uint64_t at = take_place(CALL_MAY_REPEAT);
 	const struct ww_value values[] = {value_token(&own.board->array), value_u64(at)};
-	ww_ticket *ticket;
+	OWN(ticket) ww_ticket *ticket;
 
 	if (repeat(own.functions[FUNCTIONS - 1], values, 2, at, &ticket) == WW_OK)
 		MUST_EQUAL(call_answer(at), result_scalar(ticket, 0));
-	ww_ticket_unref(ticket);
 }
 
 static void write_again(void)
@@ -336,13 +335,12 @@ static void read_again(void)
 	const struct ww_value values[] = {value_token(&own.board->array), value_u64(1),
 		value_u64(own.run_at)};
 	struct ww_value result;
-	ww_ticket *ticket;
+	OWN(ticket) ww_ticket *ticket;
 
 	MUST_OK(repeat(own.read, values, 3, UINT64_MAX, &ticket));
 	MUST_OK(ww_ticket_result(ticket, 0, &result));
 	MUST_EQUAL(1, result.bytes);
 	MUST_EQUAL(1, *(const uint8_t *)result.data);
-	ww_ticket_unref(ticket);
 }
 
 static void call_again(void)

@@ -184,8 +184,8 @@ static void call(ww_broker *broker, char **arguments)
 /* role_call_stepper FUNCTION NTH before|after create|serve|call TOKEN */
 ROLE(role_call_stepper)
 {
-	ww_device *device = subject_open();
-	ww_broker *broker;
+	OWN(device) ww_device *device = subject_open();
+	OWN(broker) ww_broker *broker;
 
 	MUST_EQUAL(5, count);
 	MUST_OK(broker_open_patient(NULL, &broker));
@@ -195,8 +195,6 @@ ROLE(role_call_stepper)
 		serve(device, broker, arguments);
 	else
 		call(broker, arguments);
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* --- the case's side --- */

@@ -174,7 +174,7 @@ static ww_stream *stream_if_values(ww_device *device)
 /* Frames by the CPU and by a stream, where it can. */
 static void produce(ww_device *device, ww_broker *broker, char **arguments)
 {
-	ww_stream *stream = stream_if_values(device);
+	OWN(stream) ww_stream *stream = stream_if_values(device);
 	ww_channel *channel = make(device, broker, WW_CHANNEL_BLOCK);
 
 	role_tell("made");
@@ -189,12 +189,11 @@ static void produce(ww_device *device, ww_broker *broker, char **arguments)
 	}
 	ww_channel_unref(channel);
 	step_disarm();
-	ww_stream_unref(stream);
 }
 
 static void consume(ww_device *device, ww_broker *broker, char **arguments)
 {
-	ww_stream *stream = stream_if_values(device);
+	OWN(stream) ww_stream *stream = stream_if_values(device);
 	ww_channel *channel;
 	uint64_t number = 0;
 
@@ -205,7 +204,6 @@ static void consume(ww_device *device, ww_broker *broker, char **arguments)
 		MUST_OK(take(channel, number % 3 ? NULL : stream, &number));
 	ww_channel_unref(channel);
 	step_disarm();
-	ww_stream_unref(stream);
 }
 
 static void create_only(ww_device *device, ww_broker *broker, char **arguments)
@@ -224,9 +222,9 @@ static void say_half(void)
 /* role_channel_half: stops after it has put the channel, and before it puts the slots */
 ROLE(role_channel_half)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_channel *channel;
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST_OK(broker_open_patient(NULL, &broker));
 	before_slots = say_half;
@@ -235,8 +233,6 @@ ROLE(role_channel_half)
 	role_tell("made");
 	role_hear("end");
 	ww_channel_unref(channel);
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* Until the consumer has taken the frame before, and sleeps again. */
@@ -274,7 +270,7 @@ ROLE(role_channel_half_published)
 ROLE(role_channel_stepper)
 {
 	ww_device *device = subject_open();
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST_EQUAL(4, count);
 	MUST_OK(broker_open_patient(NULL, &broker));
@@ -284,7 +280,6 @@ ROLE(role_channel_stepper)
 		produce(device, broker, arguments);
 	else
 		consume(device, broker, arguments);
-	ww_broker_unref(broker);
 	ww_device_unref(device);
 }
 

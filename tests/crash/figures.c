@@ -143,12 +143,11 @@ static struct {
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	if ((device_info(device).capabilities & crash.needed) == crash.needed)
 		crash.why = NULL;
 	crash.suite.leaks = subject_is_countable();
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

@@ -161,7 +161,7 @@ static bool meet_victim(const char *role, int type, uint64_t nth, ww_device *dev
 
 static void kill_at_every_step(const char *role, int type)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct holdings before;
 	bool came_through = false;
 	uint64_t nth;
@@ -175,7 +175,6 @@ static void kill_at_every_step(const char *role, int type)
 	}
 	MUST(came_through && nth > 20);
 	check_note("killed at %llu steps", (unsigned long long)nth - 2);
-	ww_device_unref(device);
 }
 
 CASE_CALL(sender_killed_stream, 0, kill_at_every_step("sender", SOCK_STREAM))
@@ -201,7 +200,7 @@ ROLE(stammerer)
 CASE(killed_inside_a_message, 0)
 {
 	static const char *const lengths[] = {"1", "16", "64", "127"};
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct holdings before;
 
 	for (size_t i = 0; i < CHECK_COUNT(lengths); i++) {
@@ -222,7 +221,6 @@ CASE(killed_inside_a_message, 0)
 		close(socket);
 		must_hold_no_more(&before);
 	}
-	ww_device_unref(device);
 }
 
 /* Shares memory and hangs in its own stream's work. */
@@ -244,7 +242,7 @@ ROLE(worker)
 
 CASE(killed_with_work_enqueued, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct holdings before;
 	struct child victim;
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -263,15 +261,14 @@ CASE(killed_with_work_enqueued, 0)
 	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
 	must_hold_no_more(&before);
-	ww_device_unref(device);
 }
 
 /* Both ends of one memory die, one after the other; the third holder is left. */
 CASE(killed_one_after_the_other, 0)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	struct child victims[3];
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 
 	child_start(&victims[0], "worker", NULL);
 	MUST_OK(ww_memory_receive(device, victims[0].socket,
@@ -288,8 +285,6 @@ CASE(killed_one_after_the_other, 0)
 		child_kill(&victims[i]);
 		pattern_verify(memory, 4);
 	}
-	ww_memory_unref(memory);
-	ww_device_unref(device);
 }
 
 ROLE(holder)
@@ -310,11 +305,10 @@ static const char *skip(const struct check_case *item)
 
 	(void)item;
 	if (!known) {
-		ww_device *device = subject_open();
+		OWN(device) ww_device *device = subject_open();
 
 		exports = device_info(device).capabilities & WW_CAP_EXPORT;
 		known = true;
-		ww_device_unref(device);
 	}
 	return exports ? NULL : "the device cannot export memory";
 }

@@ -26,13 +26,12 @@ static struct ww_layout_signal_page *map_page(uint64_t *out_bytes)
 {
 	struct ww_layout_signal_page *page;
 	char word[sizeof("page")];
-	int fd;
+	OWN(fd) int fd;
 
 	packet_receive(CHILD_SOCKET, word, sizeof(word), &fd);
 	*out_bytes = WW_SIGNAL_PAGE_BYTES;
 	page = mmap(NULL, *out_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	MUST(page != MAP_FAILED);
-	close(fd);
 	return page;
 }
 

@@ -63,7 +63,7 @@ static void put(ww_timeline *timelines[CELLS], ww_broker *broker)
 static void put_and_signal(ww_broker *broker, char **arguments)
 {
 	ww_timeline *timelines[CELLS];
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	ww_stream *streams[CELLS];
 
 	for (int i = 0; i < CELLS; i++)
@@ -78,7 +78,6 @@ static void put_and_signal(ww_broker *broker, char **arguments)
 	step_disarm();
 	for (int i = 0; i < CELLS; i++)
 		ww_stream_unref(streams[i]);
-	ww_device_unref(device);
 }
 
 static void put_only(ww_broker *broker, char **arguments)
@@ -108,7 +107,7 @@ static void join_and_leave(ww_broker *broker, char **arguments)
  */
 ROLE(role_stepper)
 {
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST(count == 4);
 	program_invocation_short_name = (char *)SYNC_PROGRAM;
@@ -119,7 +118,6 @@ ROLE(role_stepper)
 		join_and_leave(broker, arguments);
 	else
 		put_and_signal(broker, arguments);
-	ww_broker_unref(broker);
 }
 
 /* --- the case's side --- */
@@ -192,12 +190,11 @@ static bool meet_putting(const char *function, int nth, bool after)
 static void *join_and_wait(void *status)
 {
 	ww_status *told = status;
-	ww_barrier *barrier;
+	OWN(barrier) ww_barrier *barrier;
 
 	*told = ww_barrier_get(scene.broker, "x", 1, WW_FOREVER, NULL, &barrier);
 	if (*told == WW_OK)
 		*told = ww_barrier_wait(barrier, WW_FOREVER, NULL);
-	ww_barrier_unref(barrier);
 	return NULL;
 }
 

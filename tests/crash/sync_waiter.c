@@ -331,7 +331,7 @@ static void must_stay_lost(enum style style)
 {
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 	ww_timeline *timeline = self.timelines[style];
-	ww_stream *stream = stream_make(self.device);
+	OWN(stream) ww_stream *stream = stream_make(self.device);
 
 	MUST_OK(ww_timeline_info_get(timeline, &info));
 	MUST_EQUAL(WW_TIMELINE_LOST, info.state);
@@ -351,7 +351,6 @@ static void must_stay_lost(enum style style)
 	must_be_lost("a submission",
 		ww_timeline_stream_wait(timeline, stream, SYNC_NEVER, 0, WW_FOREVER, NULL));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	ww_stream_unref(stream);
 }
 
 static void report(void)

@@ -27,6 +27,7 @@
 #include "share/object_info.h"
 #include "fuzz/fuzz.h"
 #include "support/forge.h"
+#include "support/own.h"
 #include "support/raw_client.h"
 #include "wire/sync_description.h"
 #include "wire/packet.h"
@@ -400,7 +401,7 @@ static ww_status get_memory(ww_broker *broker)
 	const struct ww_get_params params = {.struct_size = sizeof(params),
 		.access = 1 + draw_below(2)};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_memory *memory = NULL;
+	OWN(memory) ww_memory *memory = NULL;
 	ww_status status = draw_one_in(2)
 		? ww_memory_get(world.device, broker, "a", &params, 0, NULL, &memory, &info)
 		: ww_memory_import(world.device, broker, &world.token,
@@ -408,7 +409,6 @@ static ww_status get_memory(ww_broker *broker)
 			  &memory, &info);
 
 	FUZZ_MUST((status == WW_OK) == (memory != NULL));
-	ww_memory_unref(memory);
 	return status;
 }
 
@@ -418,7 +418,7 @@ static ww_status put_memory(ww_broker *broker)
 		.kind = WW_MEMORY_HOST,
 		.bytes = 4096};
 	struct ww_token token;
-	ww_memory *memory;
+	OWN(memory) ww_memory *memory;
 	ww_status status;
 
 	FUZZ_MUST(ww_memory_create(world.device, &params, &memory) == WW_OK);
@@ -426,19 +426,17 @@ static ww_status put_memory(ww_broker *broker)
 				: ww_memory_put(memory, broker, "a", NULL, 0, NULL);
 	if (status == WW_OK && draw_one_in(2))
 		status = ww_memory_publish(memory, broker, WW_STATE_SEALED, NULL);
-	ww_memory_unref(memory);
 	return status;
 }
 
 static ww_status get_timeline(ww_broker *broker)
 {
-	ww_timeline *timeline = NULL;
+	OWN(timeline) ww_timeline *timeline = NULL;
 	ww_status status = ww_timeline_get(broker, "a", 0, NULL, &timeline);
 
 	FUZZ_MUST((status == WW_OK) == (timeline != NULL));
 	if (timeline)
 		FUZZ_MUST(ww_timeline_query(timeline, 1) != WW_TIMED_OUT);
-	ww_timeline_unref(timeline);
 	return status;
 }
 
@@ -487,7 +485,7 @@ static ww_status take_snapshot(ww_broker *broker)
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
-	ww_snapshot *snapshot = NULL;
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
 	ww_status status = ww_snapshot_create(broker, "", draw_below(16), &snapshot);
 
 	FUZZ_MUST((status == WW_OK) == (snapshot != NULL));
@@ -498,14 +496,13 @@ static ww_status take_snapshot(ww_broker *broker)
 			FUZZ_MUST(memchr(holder.program, '\0', sizeof(holder.program)));
 		(void)ww_snapshot_hold(snapshot, i, &hold);
 	}
-	ww_snapshot_free(snapshot);
 	return status;
 }
 
 static ww_status watch(ww_broker *broker)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	ww_watch *made = NULL;
+	OWN(watch) ww_watch *made = NULL;
 	ww_status status = ww_watch_create(broker, "", draw_below(2), &made);
 
 	FUZZ_MUST((status == WW_OK) == (made != NULL));
@@ -513,7 +510,6 @@ static ww_status watch(ww_broker *broker)
 	for (int i = 0; made && status >= 0 && i < ENTRIES; i++)
 		status = ww_watch_next(made, 0, NULL, &event);
 	is_watched = false;
-	ww_watch_free(made);
 	return status;
 }
 

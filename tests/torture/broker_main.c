@@ -167,11 +167,11 @@ static uint64_t count_waits(ww_broker *broker)
 /* Each word begins another run. */
 ROLE(partner)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 	char word[CHILD_WORD_BYTES];
 	ww_memory *wrapped[SCENARIO_ALLOCATIONS] = {NULL};
 	ww_memory *ready;
-	ww_broker *broker;
+	OWN(broker) ww_broker *broker;
 
 	MUST(count == 0 && !arguments[0]);
 	MUST_OK(broker_open_patient(NULL, &broker));
@@ -196,8 +196,6 @@ ROLE(partner)
 	for (size_t i = 0; i < SCENARIO_ALLOCATIONS; i++)
 		ww_memory_unref(wrapped[i]);
 	ww_memory_unref(ready);
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 /* --- the broker --- */
@@ -289,13 +287,12 @@ static const char *reason;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	if (!(device_info(device).capabilities & WW_CAP_EXPORT))
 		reason = "the device cannot export memory";
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		scenario_allocate();
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)

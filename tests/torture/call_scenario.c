@@ -254,7 +254,7 @@ static ww_status import(const struct ww_token *token, ww_memory **out_memory)
 
 static void results_must_be_right(void)
 {
-	ww_memory *made = NULL;
+	OWN(memory) ww_memory *made = NULL;
 	struct ww_value value;
 
 	STEP(get_result(ADD, &value));
@@ -264,7 +264,6 @@ static void results_must_be_right(void)
 	MUST_MATCH(TEXT, value.data, sizeof(TEXT));
 	STEP(get_result(MAKE, &value));
 	STEP(import(value.token, &made));
-	ww_memory_unref(made);
 }
 
 ww_status call_scenario_serve(const char **out_step)

@@ -151,12 +151,11 @@ static ww_status wait_any(struct scenario *scenario)
 
 static void wait_in_many_ways(struct scenario *scenario)
 {
-	int fd = -1;
+	OWN(fd) int fd = -1;
 
 	STEP(open_eventfd(scenario, &fd));
 	STEP(wait_any(scenario));
 	pass_one(scenario);
-	close(fd);
 }
 
 static ww_status receive_end(struct scenario *scenario)

@@ -261,14 +261,12 @@ CASE(driver_start_fails, 0)
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
-	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+	OWN(device) ww_device *device = subject_open();
+	OWN(device) ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
 
 	scenario_uses_peer = other && devices_are_peers(device, other);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		scenario_allocate();
-	ww_device_unref(other);
-	ww_device_unref(device);
 }
 
 int main(int argc, char **argv)

@@ -164,8 +164,8 @@ static void begin_member(void)
 /* A pool whose owner is gone is left when something is imported from another one. */
 static void leave_pool(const struct ww_token *token)
 {
-	ww_device *device = subject_open();
-	ww_broker *broker = open_broker();
+	OWN(device) ww_device *device = subject_open();
+	OWN(broker) ww_broker *broker = open_broker();
 	struct ww_token other = *token;
 	ww_memory *slice;
 
@@ -173,8 +173,6 @@ static void leave_pool(const struct ww_token *token)
 	token_seal(&other);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_memory_import(device, broker, &other, NULL, NULL, &slice, NULL));
-	ww_broker_unref(broker);
-	ww_device_unref(device);
 }
 
 static void end_member(void)

@@ -212,11 +212,10 @@ static const char *reason;
 
 static void look_at_subject(void)
 {
-	ww_device *device = subject_open();
+	OWN(device) ww_device *device = subject_open();
 
 	if (!(device_info(device).capabilities & WW_CAP_STREAM_VALUE))
 		reason = "the device's streams cannot wait for values";
-	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)
