@@ -79,6 +79,13 @@ static void for_all(const char *name, bool may_be_in_place, setting_fn *run)
 	}
 }
 
+/* The case @name, which is run_@name() for all of them. */
+#define FOR_ALL(name, may_be_in_place)                       \
+	static void name(void)                               \
+	{                                                    \
+		for_all(#name, may_be_in_place, run_##name); \
+	}
+
 static void end(const struct setting *setting, void *send, size_t send_bytes, void *receive,
 	size_t receive_bytes)
 {
@@ -101,10 +108,7 @@ static void run_bcast(const struct setting *s)
 	say_memory(s->name, buffer, COUNT * s->extent);
 }
 
-static void bcast(void)
-{
-	for_all("bcast", false, run_bcast);
-}
+FOR_ALL(bcast, false)
 
 static void run_gather(const struct setting *s)
 {
@@ -123,10 +127,7 @@ static void run_gather(const struct setting *s)
 	end(s, send, COUNT * s->extent, receive, bytes);
 }
 
-static void gather(void)
-{
-	for_all("gather", true, run_gather);
-}
+FOR_ALL(gather, true)
 
 static void run_gatherv(const struct setting *s)
 {
@@ -144,10 +145,7 @@ static void run_gatherv(const struct setting *s)
 	end(s, send, COUNT * s->extent, receive, bytes);
 }
 
-static void gatherv(void)
-{
-	for_all("gatherv", true, run_gatherv);
-}
+FOR_ALL(gatherv, true)
 
 static void run_scatter(const struct setting *s)
 {
@@ -162,10 +160,7 @@ static void run_scatter(const struct setting *s)
 	end(s, send, bytes, receive, COUNT * s->extent);
 }
 
-static void scatter(void)
-{
-	for_all("scatter", true, run_scatter);
-}
+FOR_ALL(scatter, true)
 
 static void run_scatterv(const struct setting *s)
 {
@@ -183,10 +178,7 @@ static void run_scatterv(const struct setting *s)
 	end(s, send, bytes, receive, COUNT * s->extent);
 }
 
-static void scatterv(void)
-{
-	for_all("scatterv", true, run_scatterv);
-}
+FOR_ALL(scatterv, true)
 
 static void run_allgather(const struct setting *s)
 {
@@ -201,10 +193,7 @@ static void run_allgather(const struct setting *s)
 	end(s, send, COUNT * s->extent, receive, bytes);
 }
 
-static void allgather(void)
-{
-	for_all("allgather", true, run_allgather);
-}
+FOR_ALL(allgather, true)
 
 static void run_allgatherv(const struct setting *s)
 {
@@ -222,10 +211,7 @@ static void run_allgatherv(const struct setting *s)
 	end(s, send, COUNT * s->extent, receive, bytes);
 }
 
-static void allgatherv(void)
-{
-	for_all("allgatherv", true, run_allgatherv);
-}
+FOR_ALL(allgatherv, true)
 
 static void run_alltoall(const struct setting *s)
 {
@@ -240,10 +226,7 @@ static void run_alltoall(const struct setting *s)
 	end(s, send, bytes, receive, bytes);
 }
 
-static void alltoall(void)
-{
-	for_all("alltoall", true, run_alltoall);
-}
+FOR_ALL(alltoall, true)
 
 static void run_alltoallv(const struct setting *s)
 {
@@ -261,10 +244,7 @@ static void run_alltoallv(const struct setting *s)
 	end(s, send, bytes, receive, bytes);
 }
 
-static void alltoallv(void)
-{
-	for_all("alltoallv", true, run_alltoallv);
-}
+FOR_ALL(alltoallv, true)
 
 static void run_alltoallw(const struct setting *s)
 {
@@ -282,10 +262,7 @@ static void run_alltoallw(const struct setting *s)
 	end(s, send, bytes, receive, bytes);
 }
 
-static void alltoallw(void)
-{
-	for_all("alltoallw", true, run_alltoallw);
-}
+FOR_ALL(alltoallw, true)
 
 /* --- neighbours: a line of ranks, so that the ends have neighbours that do not exist --- */
 
