@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * figures.c - main(), counts, clocks and random numbers of the suites that kill, see figures.h
+ * figures.c - main(), numbers, shared bytes and players of the suites that kill, see figures.h
  */
 #include "crash/figures.h"
 
@@ -84,7 +84,7 @@ uint64_t seed_choose(void)
 {
 	uint64_t seed = number_wanted("WW_TEST_SEED", 1 + now_ns() % 1000000);
 
-	check_note("WW_TEST_SEED=%" PRIu64, seed);
+	check_note("seed %" PRIu64, seed);
 	return seed;
 }
 

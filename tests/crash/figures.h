@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * figures.h - what the suites share: main(), when and how often to kill, and times
+ * figures.h - what the suites share: main(), when and how often to kill, times, and players
  *
  * Random moments are drawn from a seed that is printed; WW_TEST_SEED repeats them, as far as a
  * schedule can be repeated.
