@@ -3,49 +3,46 @@
  * channel_alone.c - members of a channel whose broker and supervisor were killed: they go on, and
  * learn of each other's end from the kernel
  */
-#include <stdio.h>
-
 #include "integration/channel.h"
 
-static void start_pair(struct child *producer, struct child *consumer, const char *options,
-	const char *wants)
+static struct child producer;
+static struct child consumer;
+
+static void start_pair(const char *options, const char *wants)
 {
 	scene_begin();
-	channel_start(producer, NULL);
-	agent_must(producer, WW_OK, "create c %s", options);
-	channel_start(consumer, NULL);
-	agent_must(consumer, WW_OK, "join c %s", wants);
-	agent_must(producer, WW_OK, "send 1"); /* it has met the consumer */
-	agent_must(consumer, WW_OK, "take 1");
+	channel_start(&producer, NULL);
+	agent_must(&producer, WW_OK, "create c %s", options);
+	channel_start(&consumer, NULL);
+	agent_must(&consumer, WW_OK, "join c %s", wants);
+	agent_must(&producer, WW_OK, "send 1"); /* it has met the consumer */
+	agent_must(&consumer, WW_OK, "take 1");
 }
 
 CASE(channel_alone_goes_on, NEEDS_VALUES)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-
-	start_pair(&producer, &consumer, "slots=2", "");
+	start_pair("slots=2", "");
 	scene_kill();
 	agent_tell(&producer, "send 100");
 	agent_must(&consumer, WW_OK, "take 100");
 	agent_answers(&producer, WW_OK);
+	agent_end(&consumer);
+	agent_end(&producer);
 }
 
 CASE(channel_alone_producer_is_missed, NEEDS_VALUES)
 {
-	struct child producer;
-	char pid[32];
-	ENDED_BY(agent_end) struct child consumer;
+	const char *name;
 
-	start_pair(&producer, &consumer, "", "");
+	start_pair("", "");
 	agent_must(&producer, WW_OK, "send 2");
 	scene_kill();
 	agent_must(&consumer, WW_OK, "take 1");
-	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
-	child_kill(&producer);
+	name = agent_kill(&producer);
 	agent_must(&consumer, WW_OK, "take 1");
 	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, pid);
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, name);
+	agent_end(&consumer);
 }
 
 /* It sleeps when the producer ends: in a receive, in a wait, and in its event loop. */
@@ -55,10 +52,7 @@ CASE(channel_alone_sleep_ends, NEEDS_VALUES)
 		"watch_to 9 9"};
 
 	for (size_t i = 0; i < CHECK_COUNT(sleeps); i++) {
-		struct child producer;
-		struct child consumer;
-
-		start_pair(&producer, &consumer, "", "");
+		start_pair("", "");
 		scene_kill();
 		agent_tell(&consumer, "%s", sleeps[i]);
 		child_kill(&producer);
@@ -71,15 +65,13 @@ CASE(channel_alone_sleep_ends, NEEDS_VALUES)
 /* A frame whose work never ran. */
 CASE(channel_alone_frame_is_lost, NEEDS_VALUES)
 {
-	struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-
-	start_pair(&producer, &consumer, "", "");
+	start_pair("", "");
 	agent_must(&producer, WW_OK, "stream_send");
 	scene_kill();
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	child_kill(&producer);
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 2");
+	agent_end(&consumer);
 }
 
 /* What a killed consumer held, or needed, is the producer's. */
@@ -88,10 +80,7 @@ CASE(channel_alone_consumer_is_missed, NEEDS_VALUES)
 	static const char *const waits[] = {"send 3", "watch_send 3"};
 
 	for (size_t i = 0; i < CHECK_COUNT(waits); i++) {
-		struct child producer;
-		struct child consumer;
-
-		start_pair(&producer, &consumer, "slots=1", "");
+		start_pair("slots=1", "");
 		agent_must(&producer, WW_OK, "send 1");
 		agent_must(&consumer, WW_OK, "hold");
 		scene_kill();
@@ -105,11 +94,9 @@ CASE(channel_alone_consumer_is_missed, NEEDS_VALUES)
 /* Who would go on with another producer cannot join that one, and is told so. */
 CASE(channel_alone_cannot_reattach, NEEDS_VALUES)
 {
-	struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-
-	start_pair(&producer, &consumer, "", "reattach");
+	start_pair("", "reattach");
 	scene_kill();
 	child_kill(&producer);
 	agent_must(&consumer, WW_ERR_NO_BROKER, "no_more wait_ms=forever");
+	agent_end(&consumer);
 }

@@ -8,103 +8,82 @@
 
 #include "integration/channel.h"
 
-static void start_pair(struct child *producer, struct child *consumer, const char *options)
+static struct child producer;
+static struct child consumer;
+
+static void start_pair(const char *options)
 {
-	scene_begin();
-	channel_start(producer, NULL);
-	agent_must(producer, WW_OK, "create c %s", options);
-	channel_start(consumer, NULL);
-	agent_must(consumer, WW_OK, "join c");
+	channel_start(&producer, NULL);
+	agent_must(&producer, WW_OK, "create c %s", options);
+	channel_start(&consumer, NULL);
+	agent_must(&consumer, WW_OK, "join c");
 }
 
-CASE(channel_killed_producer_is_named, NEEDS_VALUES)
+SCENE_CASE(channel_killed_producer_is_named, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-	char pid[32];
+	const char *name;
 
-	start_pair(&producer, &consumer, "");
+	start_pair("");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&producer, WW_OK, "acquire");
 	agent_must(&consumer, WW_OK, "hold");
-	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
-	child_kill(&producer);
+	name = agent_kill(&producer);
 	agent_must(&consumer, WW_OK, "release");
 	agent_must(&consumer, WW_OK, "take 1");
 	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, pid);
-	agent_end(&consumer);
-	scene_end();
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, name);
 }
 
 /* It sleeps when the producer ends. */
-CASE(channel_killed_producer_ends_wait, NEEDS_VALUES)
+SCENE_CASE(channel_killed_producer_ends_wait, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_pair(&producer, &consumer, "");
+	start_pair("");
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	child_kill(&producer);
 	agent_answers(&consumer, WW_ERR_PEER_LOST);
-	agent_end(&consumer);
-	scene_end();
 }
 
 /* What it held is free when the kernel has reported its end, and the producer goes on. */
-CASE(channel_killed_consumer_releases, NEEDS_VALUES)
+SCENE_CASE(channel_killed_consumer_releases, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_pair(&producer, &consumer, "slots=1");
+	start_pair("slots=1");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "hold");
 	agent_tell(&producer, "send 3");
 	child_kill(&consumer);
 	agent_answers(&producer, WW_OK);
-	agent_end(&producer);
-	scene_end();
 }
 
 /*
  * Consumers that joined and were killed before the producer looked take up places until it has
  * learned of them by its next frames, and no longer.
  */
-CASE(channel_killed_unknown_consumers_free_places, NEEDS_VALUES)
+SCENE_CASE(channel_killed_unknown_consumers_free_places, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumers[2];
+	struct child second;
 	struct child late;
 
-	start_pair(&producer, &consumers[0], "consumers=2");
+	start_pair("consumers=2");
 	channel_start(&late, NULL);
 	for (int i = 0; i < 3; i++) {
-		channel_start(&consumers[1], NULL);
-		agent_must(&consumers[1], WW_OK, "join c");
-		child_kill(&consumers[0]);
-		child_kill(&consumers[1]);
+		channel_start(&second, NULL);
+		agent_must(&second, WW_OK, "join c");
+		child_kill(&consumer);
+		child_kill(&second);
 		agent_must(&late, WW_ERR_LIMIT, "join c");
 		agent_must(&producer, WW_OK, "send 2");
-		channel_start(&consumers[0], NULL);
-		agent_must(&consumers[0], WW_OK, "join c");
+		channel_start(&consumer, NULL);
+		agent_must(&consumer, WW_OK, "join c");
 	}
 	agent_must(&late, WW_OK, "join c");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&late, WW_OK, "take 1");
-	agent_end(&late);
-	agent_end(&consumers[0]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* A frame whose work never ran is lost, and the consumer's stream goes on. */
-CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
+SCENE_CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_pair(&producer, &consumer, "");
+	start_pair("");
 	agent_must(&producer, WW_OK, "stream_send");
 	agent_must(&consumer, WW_OK, "stream_hold");
 	child_kill(&producer);
@@ -112,17 +91,12 @@ CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_tell(&consumer, "release");
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
 	agent_must(&consumer, WW_ERR_PEER_LOST, "no_more wait_ms=forever");
-	agent_end(&consumer);
-	scene_end();
 }
 
 /* The same, of a frame that was released before. */
-CASE(channel_released_frame_is_lost, NEEDS_VALUES)
+SCENE_CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_pair(&producer, &consumer, "");
+	start_pair("");
 	agent_must(&producer, WW_OK, "stream_send");
 	agent_must(&consumer, WW_OK, "stream_hold");
 	agent_must(&consumer, WW_OK, "release");
@@ -132,18 +106,14 @@ CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 1");
-	agent_end(&consumer);
-	scene_end();
 }
 
 /* Members go on while the broker is killed and comes again; a process can join then. */
-CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
+SCENE_CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
 {
-	struct child producer;
-	struct child consumer;
 	struct child late;
 
-	start_pair(&producer, &consumer, "");
+	start_pair("");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumer, WW_OK, "take 2");
 	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
@@ -155,10 +125,6 @@ CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumer, WW_OK, "take 2");
 	agent_must(&late, WW_OK, "take 2");
-	agent_end(&late);
-	agent_end(&consumer);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* --- consumers that are killed at random, while frames go on --- */
@@ -210,10 +176,9 @@ static void send_some(ww_channel *channel, uint64_t *value)
 static void play(uint32_t policy)
 {
 	struct child players[PLAYERS];
-	ww_channel *channel;
+	OWN(channel) ww_channel *channel;
 	uint64_t value = 0;
 
-	scene_begin();
 	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
 		WW_PARAMS(struct ww_channel_params, .slot_bytes = SLOT_BYTES, .policy = policy,
 			.consumers_max = 2 * PLAYERS),
@@ -228,10 +193,8 @@ static void play(uint32_t policy)
 	}
 	for (int i = 0; i < PLAYERS; i++)
 		child_kill(&players[i]);
-	ww_channel_unref(channel);
-	scene_end();
 }
 
-CASE_CALL(channel_consumers_killed_block, NEEDS_VALUES, play(WW_CHANNEL_BLOCK))
-CASE_CALL(channel_consumers_killed_drop, NEEDS_VALUES, play(WW_CHANNEL_DROP_OLDEST))
-CASE_CALL(channel_consumers_killed_latest, NEEDS_VALUES, play(WW_CHANNEL_LATEST))
+SCENE_CASE_CALL(channel_consumers_killed_block, NEEDS_VALUES, play(WW_CHANNEL_BLOCK))
+SCENE_CASE_CALL(channel_consumers_killed_drop, NEEDS_VALUES, play(WW_CHANNEL_DROP_OLDEST))
+SCENE_CASE_CALL(channel_consumers_killed_latest, NEEDS_VALUES, play(WW_CHANNEL_LATEST))

@@ -4,19 +4,30 @@
  */
 #include "integration/channel.h"
 
-/* An evicted process keeps the slot that it holds, until the kernel has reported its end. */
-SCENE_CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
-{
-	struct child consumer;
-	ENDED_BY(agent_end) struct child producer;
+static struct child producer;
+static struct child consumer;
 
+static void start_pair(const char *options)
+{
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
-	agent_must(&producer, WW_OK, "create c slots=1");
+	agent_must(&producer, WW_OK, "create c %s", options);
 	agent_must(&consumer, WW_OK, "join c");
+}
+
+/* The consumer keeps the one slot, though it was evicted. */
+static void start_evicted(void)
+{
+	start_pair("slots=1");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "hold");
 	agent_must(&producer, WW_OK, "evict 0");
+}
+
+/* An evicted process keeps the slot that it holds, until the kernel has reported its end. */
+SCENE_CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
+{
+	start_evicted();
 	agent_must(&producer, WW_ERR_EVICTED, "acquire wait_ms=forever");
 	agent_must(&consumer, WW_OK, "check 1"); /* nobody has written there */
 	agent_tell(&producer, "acquire wait_ms=forever until_free");
@@ -27,16 +38,7 @@ SCENE_CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
 /* It lives on, and lets go. */
 SCENE_CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-
-	channel_start(&producer, NULL);
-	channel_start(&consumer, NULL);
-	agent_must(&producer, WW_OK, "create c slots=1");
-	agent_must(&consumer, WW_OK, "join c");
-	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "hold");
-	agent_must(&producer, WW_OK, "evict 0");
+	start_evicted();
 	agent_tell(&producer, "acquire wait_ms=forever until_free");
 	agent_must(&consumer, WW_OK, "check 1");
 	agent_must(&consumer, WW_OK, "release");
@@ -47,15 +49,10 @@ SCENE_CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 /* The producer's program waits for a stuck consumer, and a third process asks for the eviction. */
 SCENE_CASE(channel_request_ends_a_wait, NEEDS_VALUES)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-	ENDED_BY(agent_end) struct child observer;
+	struct child observer;
 
-	channel_start(&producer, NULL);
-	channel_start(&consumer, NULL);
+	start_pair("slots=2");
 	channel_start(&observer, NULL);
-	agent_must(&producer, WW_OK, "create c slots=2");
-	agent_must(&consumer, WW_OK, "join c");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "hold");
 	agent_must(&producer, WW_OK, "send 1");
@@ -77,10 +74,9 @@ static void start_user(struct child *agent, const char *user)
 /* A user has as many as the producer allows, whatever others have. */
 SCENE_CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child other;
-	ENDED_BY(agent_end) struct child second;
-	ENDED_BY(agent_end) struct child first;
+	struct child other;
+	struct child second;
+	struct child first;
 
 	start_user(&producer, "61001");
 	start_user(&first, "61002");
@@ -115,10 +111,8 @@ static size_t count_names(void)
 /* The producer obeys its own user and root, and removes what other users ask for. */
 SCENE_CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child consumer;
-	ENDED_BY(agent_end) struct child second;
-	ENDED_BY(agent_end) struct child root;
+	struct child second;
+	struct child root;
 
 	start_user(&producer, "61001");
 	start_user(&consumer, "61002");
@@ -148,32 +142,23 @@ SCENE_CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
  */
 static void forge_during(const char *policy)
 {
-	struct child producer;
-	struct child honest;
 	struct child hostile;
 
-	scene_begin();
-	channel_start(&producer, NULL);
-	channel_start(&honest, NULL);
+	start_pair(policy);
 	channel_start(&hostile, NULL);
-	agent_must(&producer, WW_OK, "create c policy=%s", policy);
-	agent_must(&honest, WW_OK, "join c");
 	agent_must(&hostile, WW_OK, "join c");
 	for (int round = 0; round < 3; round++) {
 		agent_tell(&hostile, "forge %d", WORDS);
 		for (int i = 0; i < FRAMES; i++) {
 			agent_must(&producer, WW_OK, "send 1");
-			agent_must(&honest, WW_OK, "take 1");
+			agent_must(&consumer, WW_OK, "take 1");
 		}
 		agent_answers(&hostile, WW_OK);
 	}
 	child_kill(&hostile);
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&honest, WW_OK, "take 1");
-	agent_end(&honest);
-	agent_end(&producer);
-	scene_end();
+	agent_must(&consumer, WW_OK, "take 1");
 }
 
-CASE_CALL(channel_forged_marks_drop_oldest, NEEDS_VALUES, forge_during("2"))
-CASE_CALL(channel_forged_marks_latest, NEEDS_VALUES, forge_during("3"))
+SCENE_CASE_CALL(channel_forged_marks_drop_oldest, NEEDS_VALUES, forge_during("policy=2"))
+SCENE_CASE_CALL(channel_forged_marks_latest, NEEDS_VALUES, forge_during("policy=3"))

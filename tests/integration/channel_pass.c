@@ -7,33 +7,23 @@
 #define CONSUMERS 3
 #define FRAMES    2000
 
-/* A producer of channel "c", and consumers that have joined. */
-static void start_all(struct child *producer, struct child *consumers, int count,
-	const char *options)
+static struct child producer; /* of channel "c" */
+static struct child consumers[CONSUMERS];
+
+/* The first consumers have joined. */
+static void start_all(int count, const char *options)
 {
-	scene_begin();
-	channel_start(producer, NULL);
-	agent_must(producer, WW_OK, "create c %s", options);
+	channel_start(&producer, NULL);
+	agent_must(&producer, WW_OK, "create c %s", options);
 	for (int i = 0; i < count; i++) {
 		channel_start(&consumers[i], NULL);
 		agent_must(&consumers[i], WW_OK, "join c");
 	}
 }
 
-static void end_all(struct child *producer, struct child *consumers, int count)
+SCENE_CASE(channel_block_passes_all, NEEDS_VALUES)
 {
-	for (int i = 0; i < count; i++)
-		agent_end(&consumers[i]);
-	agent_end(producer);
-	scene_end();
-}
-
-CASE(channel_block_passes_all, NEEDS_VALUES)
-{
-	struct child consumers[CONSUMERS];
-	struct child producer;
-
-	start_all(&producer, consumers, CONSUMERS, "slots=3");
+	start_all(CONSUMERS, "slots=3");
 	agent_tell(&producer, "send %d", FRAMES);
 	for (int i = 0; i < CONSUMERS; i++)
 		agent_tell(&consumers[i], "take %d", FRAMES);
@@ -42,15 +32,11 @@ CASE(channel_block_passes_all, NEEDS_VALUES)
 		agent_answers(&consumers[i], WW_OK);
 		agent_must(&consumers[i], WW_OK, "numbers %d 0", FRAMES);
 	}
-	end_all(&producer, consumers, CONSUMERS);
 }
 
-CASE(channel_slow_consumer_slows_nobody, NEEDS_VALUES)
+SCENE_CASE(channel_slow_consumer_slows_nobody, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 2, "policy=2");
+	start_all(2, "policy=2");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumers[1], WW_OK, "hold");
 	agent_tell(&producer, "send %d", FRAMES - 1);
@@ -58,15 +44,11 @@ CASE(channel_slow_consumer_slows_nobody, NEEDS_VALUES)
 	agent_answers(&producer, WW_OK);
 	agent_must(&consumers[1], WW_OK, "release");
 	agent_must(&consumers[1], WW_OK, "take_to %d", FRAMES);
-	end_all(&producer, consumers, 2);
 }
 
-CASE(channel_latest_comes_at_any_time, NEEDS_VALUES)
+SCENE_CASE(channel_latest_comes_at_any_time, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 1, "policy=3");
+	start_all(1, "policy=3");
 	channel_start(&consumers[1], NULL);
 	agent_must(&producer, WW_OK, "send %d", FRAMES);
 	agent_must(&consumers[1], WW_OK, "join c");
@@ -74,19 +56,16 @@ CASE(channel_latest_comes_at_any_time, NEEDS_VALUES)
 		agent_must(&consumers[i], WW_OK, "take_to %d", FRAMES);
 		agent_must(&consumers[i], WW_OK, "numbers 1 0");
 	}
-	end_all(&producer, consumers, 2);
 }
 
 /* A new producer takes the name; who has the former channel is told of its end. */
-CASE(channel_is_replaced_whole, NEEDS_VALUES)
+SCENE_CASE(channel_is_replaced_whole, NEEDS_VALUES)
 {
-	struct child consumers[2];
 	struct child second;
-	struct child first;
 
-	start_all(&first, consumers, 1, "");
+	start_all(1, "");
 	channel_start(&second, NULL);
-	agent_must(&first, WW_OK, "send 1");
+	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&second, WW_ERR_EXISTS, "create c");
 	agent_must(&second, WW_OK, "create c replace");
 	agent_must(&second, WW_OK, "send 2");
@@ -94,20 +73,16 @@ CASE(channel_is_replaced_whole, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "join c history=2");
 	agent_must(&consumers[1], WW_OK, "take 2");
 	agent_must(&consumers[0], WW_OK, "take 1");
-	agent_must(&first, WW_OK, "leave");
+	agent_must(&producer, WW_OK, "leave");
 	agent_must(&consumers[0], WW_END, "no_more wait_ms=forever");
-	agent_end(&first);
-	end_all(&second, consumers, 2);
 }
 
 /* A producer gets to know who has joined also after another one has taken its name. */
 static void replace_after_join(const char *options)
 {
-	struct child consumers[2];
-	struct child producer;
 	struct child next;
 
-	start_all(&producer, consumers, 1, options);
+	start_all(1, options);
 	channel_start(&next, NULL);
 	agent_must(&next, WW_OK, "create c replace");
 	agent_must(&producer, WW_OK, "send 1");
@@ -115,11 +90,9 @@ static void replace_after_join(const char *options)
 	agent_must(&producer, WW_OK, "send 20");
 	agent_must(&consumers[0], WW_OK, "check 1"); /* nobody has written there */
 	agent_must(&consumers[0], WW_OK, "release");
-	agent_end(&next);
-	end_all(&producer, consumers, 1);
 }
 
-CASE_CALL(channel_replaced_name_keeps_consumers_that_drop, NEEDS_VALUES,
+SCENE_CASE_CALL(channel_replaced_name_keeps_consumers_that_drop, NEEDS_VALUES,
 	replace_after_join("policy=2"))
-CASE_CALL(channel_replaced_name_keeps_consumers_of_latest, NEEDS_VALUES,
+SCENE_CASE_CALL(channel_replaced_name_keeps_consumers_of_latest, NEEDS_VALUES,
 	replace_after_join("policy=3"))

@@ -15,32 +15,24 @@
 #include "wire/name.h"
 #include "wire/sync_description.h"
 
-static void start_users(struct child *producer, struct child *consumer, const char *ours,
-	const char *theirs)
+static struct child producer;
+static struct child consumer;
+
+static void start_users(const char *ours, const char *theirs)
 {
 	scene_begin();
-	channel_start(producer, NULL);
-	channel_start(consumer, NULL);
-	agent_must(producer, WW_OK, "user 61001 61001");
-	agent_must(consumer, WW_OK, "user 61002 61002");
-	agent_must(producer, WW_OK, "create c slots=1 mode=0644 %s", ours);
-	agent_must(consumer, WW_OK, "join c %s", theirs);
-}
-
-static void end_users(struct child *producer, struct child *consumer)
-{
-	agent_end(consumer);
-	agent_end(producer);
-	scene_end();
+	channel_start(&producer, NULL);
+	channel_start(&consumer, NULL);
+	agent_must(&producer, WW_OK, "user 61001 61001");
+	agent_must(&consumer, WW_OK, "user 61002 61002");
+	agent_must(&producer, WW_OK, "create c slots=1 mode=0644 %s", ours);
+	agent_must(&consumer, WW_OK, "join c %s", theirs);
 }
 
 /* The stream gets the slot or the frame at once if it may wait, else when the other's work ends. */
 static void streams_wait(const char *ours, const char *theirs, bool are_trusted)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_users(&producer, &consumer, ours, theirs);
+	start_users(ours, theirs);
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "hold");
 	agent_must(&consumer, WW_OK, "stream_release");
@@ -49,15 +41,12 @@ static void streams_wait(const char *ours, const char *theirs, bool are_trusted)
 	agent_must(&consumer, WW_OK, "go");
 	if (!are_trusted)
 		agent_must(&producer, WW_OK, "acquire stream wait_ms=forever");
-	end_users(&producer, &consumer);
+	scene_end();
 }
 
 static void frames_wait(const char *ours, const char *theirs, bool are_trusted)
 {
-	struct child producer;
-	struct child consumer;
-
-	start_users(&producer, &consumer, ours, theirs);
+	start_users(ours, theirs);
 	agent_must(&producer, WW_OK, "stream_send");
 	agent_tell(&consumer, "stream_hold");
 	if (are_trusted)
@@ -66,7 +55,7 @@ static void frames_wait(const char *ours, const char *theirs, bool are_trusted)
 	if (!are_trusted)
 		agent_answers(&consumer, WW_OK);
 	agent_must(&consumer, WW_OK, "release");
-	end_users(&producer, &consumer);
+	scene_end();
 }
 
 CASE(channel_users_streams_do_not_wait, NEEDS_VALUES | NEEDS_ROOT)
@@ -78,12 +67,10 @@ CASE(channel_users_streams_do_not_wait, NEEDS_VALUES | NEEDS_ROOT)
 }
 
 /* A consumer of the own user releases the slot, too, and came first. */
-CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct child consumers[2];
-	struct child producer;
 
-	scene_begin();
 	channel_start(&producer, NULL);
 	agent_must(&producer, WW_OK, "user 61001 61001");
 	agent_must(&producer, WW_OK, "create c slots=1 mode=0644");
@@ -102,8 +89,6 @@ CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&producer, WW_OK, "acquire stream wait_ms=forever");
 	agent_must(&producer, WW_NOT_READY, "stream_query");
 	agent_must(&consumers[0], WW_OK, "go");
-	agent_end(&consumers[1]);
-	end_users(&producer, &consumers[0]);
 }
 
 CASE(channel_users_trust_each_other, NEEDS_VALUES | NEEDS_ROOT)
@@ -120,9 +105,7 @@ CASE(channel_users_trust_each_other, NEEDS_VALUES | NEEDS_ROOT)
  */
 SCENE_CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 {
-	ENDED_BY(agent_end) struct child producer;
-	ENDED_BY(agent_end) struct child other;
-	ENDED_BY(agent_end) struct child consumer;
+	struct child other;
 
 	channel_start(&producer, NULL);
 	channel_start(&consumer, NULL);
@@ -223,11 +206,9 @@ static void keep_names(struct shown shown, bool has_marks)
 	struct ww_channel_marks marks = {.mapping = NULL};
 	struct ww_wire_granted granted;
 	uint8_t ids[NAMES][16];
-	struct child producer;
-	struct child consumer;
 	struct raw hostile;
 
-	start_users(&producer, &consumer, "consumers=4 per_user=1", "");
+	start_users("consumers=4 per_user=1", "");
 	agent_must(&consumer, WW_OK, "leave");
 	raw_open_as(&hostile, ww_broker_address(scene.broker), 61003, 61003);
 	MUST_OK(raw_get(&hostile, "c", WW_WIRE_ACCESS_READ, &granted));
@@ -245,7 +226,7 @@ static void keep_names(struct shown shown, bool has_marks)
 		MUST_OK(raw_release(&hostile, ids[i]));
 	ww_channel_marks_fini(&marks);
 	raw_close(&hostile);
-	end_users(&producer, &consumer);
+	scene_end();
 }
 
 CASE(channel_users_keep_no_names_from_others, NEEDS_VALUES | NEEDS_ROOT)

@@ -563,3 +563,12 @@ void agent_end(struct child *agent)
 	child_tell(agent, "end");
 	child_finish(agent);
 }
+
+const char *agent_kill(struct child *agent)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "process %d ", (int)agent->pid);
+	child_kill(agent);
+	return name;
+}

@@ -46,8 +46,11 @@ void agent_answers(struct child *agent, ww_status expected);
 ww_status agent_hear(struct child *agent);
 void agent_answers_with(struct child *agent, ww_status expected, const char *word);
 
-/* Ends it, cleanly. */
+/* Ends it, cleanly; scene_end() does this with each that is left. */
 void agent_end(struct child *agent);
+
+/* Kills it with SIGKILL. Return: what messages call it; valid until the next call. */
+const char *agent_kill(struct child *agent);
 
 /* The agent's own side: obeys commands until `end`, or until the case is gone. */
 void agent_serve(void);

@@ -86,6 +86,7 @@ static bool is_as_before(const struct ww_broker_info *info, uint64_t open_fds)
 
 void scene_end(void)
 {
+	child_end_all();
 	MUST(scene_comes_true(is_as_before, scene.open_fds));
 	scene.broker = ww_broker_unref(scene.broker);
 	scene.device = ww_device_unref(scene.device);

@@ -31,7 +31,7 @@ extern struct scene scene;
 void scene_begin(void);
 void scene_begin_with(const struct broker_options *options);
 
-/* The broker has nothing left, and ends. */
+/* Agents that are left end, and then the broker, which has nothing left. */
 void scene_end(void);
 
 /* Defines a case as CASE() does, with a scene that begins before it and ends after it. */
@@ -44,6 +44,13 @@ void scene_end(void);
 		scene_end();                    \
 	}                                       \
 	static void case_name##_in_scene(void)
+
+/* Defines a case that is one call, with such a scene. */
+#define SCENE_CASE_CALL(case_name, case_needs, call) \
+	SCENE_CASE(case_name, case_needs)            \
+	{                                            \
+		call;                                \
+	}
 
 /* Kills the broker and its supervisor instead. Nothing is left of the scene but the children. */
 void scene_kill(void);

@@ -242,6 +242,18 @@ void child_kill(struct child *child)
 	reap(child, child_limit_ms());
 }
 
+void child_end_all(void)
+{
+	for (size_t i = CHILDREN_MAX; i-- > 0;) {
+		struct child child = children[i];
+
+		if (child.pid) {
+			child_tell(&child, "end");
+			child_finish(&child);
+		}
+	}
+}
+
 void child_reap_all(void)
 {
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {

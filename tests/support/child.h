@@ -80,6 +80,9 @@ int child_wait(struct child *child);
 /* Kills it with SIGKILL and waits until it is gone. */
 void child_kill(struct child *child);
 
+/* Tells every helper that is left to `end`, and waits for its end, which must be a clean one. */
+void child_end_all(void);
+
 /* Kills and reaps every helper that is left. */
 void child_reap_all(void);
 
