@@ -9,13 +9,15 @@
 
 #include "integration/work_queue.h"
 
-/* Queue "q": a producer, which made it, and consumers. */
-static void start_all(struct child *producer, struct child *consumers, int count,
-	const char *options)
+static struct child producer; /* made queue "q" */
+static struct child consumers[2];
+static struct child *const consumer = &consumers[0];
+
+/* The producer, and so many of the consumers. */
+static void start_all(int count, const char *options)
 {
-	scene_begin();
-	queue_start(producer);
-	agent_must(producer, WW_OK, "create q role=2 %s", options);
+	queue_start(&producer);
+	agent_must(&producer, WW_OK, "create q role=2 %s", options);
 	for (int i = 0; i < count; i++) {
 		queue_start(&consumers[i]);
 		agent_must(&consumers[i], WW_OK, "join q 3");
@@ -25,12 +27,9 @@ static void start_all(struct child *producer, struct child *consumers, int count
 /* --- consumers --- */
 
 /* The other consumer sleeps meanwhile. What comes again is before what is new. */
-CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
+SCENE_CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumers[0], WW_OK, "hold 1 1");
 	agent_must(&consumers[1], WW_TIMED_OUT, "no_more wait_ms=0");
@@ -41,38 +40,27 @@ CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_must(&consumers[1], WW_OK, "hold 2 1");
 	agent_must(&consumers[1], WW_OK, "done");
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* The other consumer sleeps in poll(), and has not met the one that is killed. */
-CASE(work_queue_killed_consumer_wakes_poll, NEEDS_VALUES)
+SCENE_CASE(work_queue_killed_consumer_wakes_poll, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumers[0], WW_OK, "hold 1 1");
 	agent_tell(&consumers[1], "poll");
 	child_kill(&consumers[0]);
 	agent_answers(&consumers[1], WW_OK);
 	agent_must(&consumers[1], WW_OK, "numbers 1 0");
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* The totals of a consumer that was killed stay; the frame that it had is counted as a repeat. */
-CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
+SCENE_CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
-	struct child consumers[2];
-	struct child producer;
-	ww_work_queue *keeper;
+	OWN(work_queue) ww_work_queue *keeper;
 
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_KEEPER), 0,
 		NULL, &keeper));
 	agent_must(&producer, WW_OK, "send 3");
@@ -90,19 +78,12 @@ CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
 	MUST_EQUAL(1, info.repeated_total);
 	MUST_EQUAL(0, info.failed_total + info.dropped_total + info.lost_total);
 	MUST_EQUAL(0, info.available + info.claimed + info.failed);
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	ww_work_queue_unref(keeper);
-	scene_end();
 }
 
 /* Also when nobody else was there, and the one that comes takes over its entry. */
-CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
+SCENE_CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 1, "consumers=1");
+	start_all(1, "consumers=1");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumers[0], WW_OK, "hold 1 1");
 	queue_start(&consumers[1]);
@@ -113,25 +94,20 @@ CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_must(&consumers[1], WW_OK, "hold 2 1");
 	agent_must(&consumers[1], WW_OK, "done");
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* A frame that ends whoever works on it does not end all. */
-CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
+SCENE_CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
 {
-	struct child consumer;
-	struct child producer;
 	struct child failed;
 
-	start_all(&producer, NULL, 0, "attempts=2 slots=1");
+	start_all(0, "attempts=2 slots=1");
 	agent_must(&producer, WW_OK, "send 1");
 	for (int i = 1; i <= 2; i++) {
-		queue_start(&consumer);
-		agent_must(&consumer, WW_OK, "join q 3");
-		agent_must(&consumer, WW_OK, "hold 1 %d", i);
-		child_kill(&consumer);
+		queue_start(consumer);
+		agent_must(consumer, WW_OK, "join q 3");
+		agent_must(consumer, WW_OK, "hold 1 %d", i);
+		child_kill(consumer);
 	}
 	queue_start(&failed);
 	agent_must(&failed, WW_OK, "join q 4");
@@ -139,34 +115,23 @@ CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
 	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=0");
 	agent_must(&failed, WW_OK, "done");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_end(&failed);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* A producer that waits for a slot gives back what a killed consumer had, and gets the slot. */
-CASE(work_queue_producer_drops_what_failed, NEEDS_VALUES)
+SCENE_CASE(work_queue_producer_drops_what_failed, NEEDS_VALUES)
 {
-	struct child consumer;
-	struct child producer;
-
-	start_all(&producer, &consumer, 1, "attempts=1 slots=1");
+	start_all(1, "attempts=1 slots=1");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "hold 1 1");
+	agent_must(consumer, WW_OK, "hold 1 1");
 	agent_tell(&producer, "send 1");
-	child_kill(&consumer);
+	child_kill(consumer);
 	agent_answers(&producer, WW_OK);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* It was acknowledged by a stream whose work was not complete. */
-CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
+SCENE_CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumers[0], WW_OK, "hold 1 1");
 	agent_must(&consumers[0], WW_OK, "stream_done");
@@ -175,31 +140,22 @@ CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
 	child_kill(&consumers[0]);
 	agent_must(&consumers[1], WW_OK, "hold 1 2");
 	agent_must(&consumers[1], WW_OK, "done");
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* It left before its stream had done the work, and then that was complete. */
-CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
+SCENE_CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
 {
-	struct child consumer;
-	struct child producer;
-
-	start_all(&producer, &consumer, 1, "slots=1");
+	start_all(1, "slots=1");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "hold 1 1");
-	agent_must(&consumer, WW_OK, "stream_done");
-	agent_must(&consumer, WW_OK, "leave");
+	agent_must(consumer, WW_OK, "hold 1 1");
+	agent_must(consumer, WW_OK, "stream_done");
+	agent_must(consumer, WW_OK, "leave");
 	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=20");
-	agent_must(&consumer, WW_OK, "go");
+	agent_must(consumer, WW_OK, "go");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "join q 3");
-	agent_must(&consumer, WW_OK, "hold 2 1");
-	agent_must(&consumer, WW_OK, "done");
-	agent_end(&consumer);
-	agent_end(&producer);
-	scene_end();
+	agent_must(consumer, WW_OK, "join q 3");
+	agent_must(consumer, WW_OK, "hold 2 1");
+	agent_must(consumer, WW_OK, "done");
 }
 
 /* --- producers --- */
@@ -207,9 +163,7 @@ CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
 /* A keeper holds the queue. A consumer that comes later gets what was complete. */
 SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 {
-	struct child producer;
-	ENDED_BY(agent_end) struct child keeper;
-	ENDED_BY(agent_end) struct child consumer;
+	struct child keeper;
 
 	queue_start(&keeper);
 	agent_must(&keeper, WW_OK, "create q");
@@ -219,30 +173,25 @@ SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 	agent_must(&producer, WW_OK, "stream_send");
 	child_kill(&producer);
 	scene_has_holders(2);
-	queue_start(&consumer);
-	agent_must(&consumer, WW_OK, "join q 3");
-	agent_must(&consumer, WW_OK, "take 2");
-	agent_must(&consumer, WW_TIMED_OUT, "no_more wait_ms=0");
-	agent_must(&consumer, WW_OK, "numbers 2 1");
+	queue_start(consumer);
+	agent_must(consumer, WW_OK, "join q 3");
+	agent_must(consumer, WW_OK, "take 2");
+	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
+	agent_must(consumer, WW_OK, "numbers 2 1");
 	agent_must(&keeper, WW_OK, "shut");
-	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
+	agent_must(consumer, WW_END, "no_more wait_ms=forever");
 }
 
 /* A consumer sleeps in poll(): the end of the last producer of a closed queue is the end. */
-CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
+SCENE_CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 {
-	struct child consumer;
-	struct child producer;
-
-	start_all(&producer, &consumer, 1, "");
+	start_all(1, "");
 	agent_must(&producer, WW_OK, "stream_send");
 	agent_must(&producer, WW_OK, "shut");
-	agent_tell(&consumer, "poll");
+	agent_tell(consumer, "poll");
 	child_kill(&producer);
-	agent_answers(&consumer, WW_END);
-	agent_must(&consumer, WW_OK, "numbers 0 1");
-	agent_end(&consumer);
-	scene_end();
+	agent_answers(consumer, WW_END);
+	agent_must(consumer, WW_OK, "numbers 0 1");
 }
 
 static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t lost)
@@ -259,12 +208,9 @@ static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t l
 }
 
 /* A consumer's stream waits for a frame that never is complete: it is told, and goes on. */
-CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
+SCENE_CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
-
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	agent_must(&producer, WW_OK, "stream_send");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumers[0], WW_OK, "stream_hold");
@@ -276,39 +222,29 @@ CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_must(&consumers[0], WW_TIMED_OUT, "no_more wait_ms=0");
 	totals_must_be(2, 1, 1);
-	for (int i = 0; i < 2; i++)
-		agent_end(&consumers[i]);
-	scene_end();
 }
 
 /* The same, when it was acknowledged before the producer ended. */
-CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
+SCENE_CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
 {
-	struct child consumer;
-	struct child producer;
-
-	start_all(&producer, &consumer, 1, "");
+	start_all(1, "");
 	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(&consumer, WW_OK, "stream_hold");
-	agent_must(&consumer, WW_OK, "done");
+	agent_must(consumer, WW_OK, "stream_hold");
+	agent_must(consumer, WW_OK, "done");
 	child_kill(&producer);
 	scene_has_holders(2);
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
-	agent_must(&consumer, WW_TIMED_OUT, "no_more wait_ms=0");
-	agent_end(&consumer);
-	scene_end();
+	agent_tell(consumer, "no_more wait_ms=forever");
+	agent_answers_with(consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
 }
 
 /* --- broker --- */
 
-CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
+SCENE_CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 {
-	struct child consumers[2];
-	struct child producer;
 	struct child late;
 
-	start_all(&producer, consumers, 2, "");
+	start_all(2, "");
 	agent_must(&producer, WW_OK, "send 3");
 	agent_must(&consumers[0], WW_OK, "hold 1 1");
 	agent_must(&consumers[1], WW_OK, "take 1");
@@ -321,10 +257,6 @@ CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 	child_kill(&consumers[0]);
 	agent_must(&late, WW_OK, "hold 1 2");
 	agent_must(&late, WW_OK, "done");
-	agent_end(&late);
-	agent_end(&consumers[1]);
-	agent_end(&producer);
-	scene_end();
 }
 
 /* The totals are in the queue's own files; what each producer has is known to the broker alone. */
@@ -383,8 +315,6 @@ SCENE_CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&agents[2], WW_OK, "hold 1 2");
 	agent_must(&agents[2], WW_OK, "done");
 	agent_must(&agents[2], WW_OK, "hold 2 1");
-	agent_end(&agents[2]);
-	agent_end(&agents[0]);
 }
 
 /* --- members that are killed at random, while frames go on --- */
@@ -418,26 +348,26 @@ ROLE(role_work_queue_consumer)
 	}
 }
 
-static void consumer_start(struct child *consumer)
+static void consumer_start(struct child *victim)
 {
-	child_start(consumer, "role_work_queue_consumer", NULL);
-	child_hear(consumer, "joined");
+	child_start(victim, "role_work_queue_consumer", NULL);
+	child_hear(victim, "joined");
 }
 
-static void consumer_replace(struct child *consumer)
+static void consumer_replace(struct child *victim)
 {
 	int status;
 
-	kill(consumer->pid, SIGKILL);
-	status = child_wait(consumer);
+	kill(victim->pid, SIGKILL);
+	status = child_wait(victim);
 	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	consumer_start(consumer);
+	consumer_start(victim);
 }
 
 /* No frame stays behind, and none fails, since few of so many attempts are ended. */
 SCENE_CASE(work_queue_consumers_killed, NEEDS_VALUES)
 {
-	struct child consumers[CONSUMERS];
+	struct child victims[CONSUMERS];
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
 	OWN(work_queue) ww_work_queue *queue;
 	uint64_t value = 0;
@@ -448,11 +378,11 @@ SCENE_CASE(work_queue_consumers_killed, NEEDS_VALUES)
 			.consumers_max = CONSUMERS + 1),
 		NULL, &queue));
 	for (int i = 0; i < CONSUMERS; i++)
-		consumer_start(&consumers[i]);
+		consumer_start(&victims[i]);
 	for (int i = 0; i < KILLS; i++) {
 		while (value < (uint64_t)(i + 1) * FRAMES / KILLS)
 			work_send(queue, ++value);
-		consumer_replace(&consumers[i % CONSUMERS]);
+		consumer_replace(&victims[i % CONSUMERS]);
 	}
 	/* All slots can be had only when all frames are done. */
 	for (int i = 0; i < 4; i++) {
@@ -467,7 +397,7 @@ SCENE_CASE(work_queue_consumers_killed, NEEDS_VALUES)
 	/* A consumer counts before it acknowledges, so that each kill can add one. */
 	MUST(info.acknowledged_total >= FRAMES && info.acknowledged_total <= FRAMES + KILLS);
 	for (int i = 0; i < CONSUMERS; i++)
-		child_kill(&consumers[i]);
+		child_kill(&victims[i]);
 }
 
 /* Publishes frames for ever. */
@@ -511,14 +441,14 @@ SCENE_CASE(work_queue_producers_killed, NEEDS_VALUES)
 	uint64_t last[PRODUCERS + PRODUCER_KILLS + 1] = {0};
 	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
 	struct child producers[PRODUCERS];
-	OWN(work_queue) ww_work_queue *consumer;
+	OWN(work_queue) ww_work_queue *queue;
 	OWN(work_queue) ww_work_queue *keeper;
 
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
 		WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, .slots = 4), NULL,
 		&keeper));
 	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_CONSUMER),
-		0, NULL, &consumer));
+		0, NULL, &queue));
 	for (int i = 0; i < PRODUCERS; i++) {
 		child_start(&producers[i], "role_work_queue_producer", NULL);
 		child_hear(&producers[i], "sends");
@@ -526,20 +456,20 @@ SCENE_CASE(work_queue_producers_killed, NEEDS_VALUES)
 	for (int i = 0; i < PRODUCER_KILLS; i++) {
 		struct child *victim = &producers[i % PRODUCERS];
 
-		take_some(consumer, last, 50);
+		take_some(queue, last, 50);
 		kill(victim->pid, SIGKILL);
 		(void)child_wait(victim);
 		child_start(victim, "role_work_queue_producer", NULL);
-		take_some(consumer, last, 50);
+		take_some(queue, last, 50);
 		child_hear(victim, "sends");
 	}
 	for (int i = 0; i < PRODUCERS; i++)
 		child_kill(&producers[i]);
 	MUST_OK(ww_work_queue_close(keeper));
-	while (ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame) == WW_OK) {
+	while (ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame) == WW_OK) {
 		MUST_EQUAL(last[frame.producer] + 1, frame.number);
 		last[frame.producer] = frame.number;
-		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+		MUST_OK(ww_work_queue_acknowledge(queue, &frame, NULL));
 	}
-	MUST_STATUS(WW_END, ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame));
+	MUST_STATUS(WW_END, ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
 }
