@@ -98,7 +98,7 @@ ROLE(role_service_forger)
 }
 
 /* They take all places, and the next client still has one. */
-CASE(service_forged_client_is_forgotten, NEEDS_VALUES)
+SCENE_CASE(service_forged_client_is_forgotten, NEEDS_VALUES)
 {
 	struct child forger;
 	struct child client;
@@ -115,7 +115,4 @@ CASE(service_forged_client_is_forgotten, NEEDS_VALUES)
 	agent_must(&client, WW_OK, "open s");
 	agent_must(&client, WW_OK, "many 10");
 	agent_must(&server, WW_OK, "clients 1");
-	agent_end(&client);
-	agent_end(&server);
-	scene_end();
 }

@@ -6,7 +6,6 @@
  * third one is a client that must notice nothing.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -26,6 +25,7 @@ struct waiting {
 
 static void waiting_begin(struct waiting *waiting)
 {
+	scene_begin();
 	service_start_all(&waiting->server, &waiting->victim, 1, "");
 	service_start(&waiting->signaller, NULL);
 	agent_must(&waiting->signaller, WW_OK, "timeline t");
@@ -40,8 +40,6 @@ static void waiting_end(struct waiting *waiting)
 	ww_timeline_unref(waiting->timeline);
 	agent_must(&waiting->victim, WW_OK, "many 10");
 	agent_must(&waiting->server, WW_OK, "clients 1");
-	agent_end(&waiting->victim);
-	agent_end(&waiting->server);
 	scene_end();
 }
 
@@ -79,7 +77,7 @@ static void pass_time(struct waiting *waiting)
 CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
 {
 	ww_ticket *tickets[2];
-	char pid[32];
+	const char *name;
 	ENDED_BY(waiting_end) struct waiting waiting;
 
 	waiting_begin(&waiting);
@@ -90,9 +88,8 @@ CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
 	agent_must(&waiting.signaller, WW_OK, "signal 3");
 	must_end(tickets[0], WW_OK, "");
 	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[1], 0, NULL));
-	snprintf(pid, sizeof(pid), "process %d", (int)waiting.signaller.pid);
-	child_kill(&waiting.signaller);
-	must_end(tickets[1], WW_ERR_DEPENDENCY_FAILED, pid);
+	name = agent_kill(&waiting.signaller);
+	must_end(tickets[1], WW_ERR_DEPENDENCY_FAILED, name);
 }
 
 CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
@@ -107,7 +104,6 @@ CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
 	must_end(submit_after(&waiting, 1, 2), WW_OK, "");
 	agent_must(&waiting.signaller, WW_OK, "close");
 	must_end(ticket, WW_ERR_DEPENDENCY_FAILED, "closed the timeline at value 2");
-	agent_end(&waiting.signaller);
 }
 
 /* The server looks at the timeline without the broker. */
@@ -123,7 +119,6 @@ CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
 	agent_must(&waiting.signaller, WW_OK, "signal 1");
 	must_end(ticket, WW_OK, "");
 	broker_hear_ready(&scene.daemon);
-	agent_end(&waiting.signaller);
 }
 
 /* Clients with a call in each lane that waits for ever; one of them is killed. */
@@ -144,8 +139,6 @@ CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
 	agent_must(&waiting.victim, WW_OK, "many 200");
 	agent_must(&hostile[1], WW_OK, "leave");
 	agent_must(&waiting.server, WW_OK, "clients 2");
-	agent_end(&hostile[1]);
-	agent_end(&waiting.signaller);
 }
 
 /* --- streams that wait --- */

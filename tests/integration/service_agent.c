@@ -492,7 +492,6 @@ void service_start(struct child *agent, const struct child_options *options)
 
 void service_start_all(struct child *server, struct child *clients, int count, const char *options)
 {
-	scene_begin();
 	service_start(server, NULL);
 	agent_must(server, WW_OK, "create s %s", options);
 	for (int i = 0; i < count; i++) {

@@ -15,13 +15,7 @@ static uint32_t life_of(const char *name)
 	return status == WW_OK ? info.life : 0;
 }
 
-static void end_scene(void)
-{
-	MUST_OK(ww_broker_remove(scene.broker, "s/kept"));
-	scene_end();
-}
-
-CASE(service_killed_client_leaves_what_is_kept, NEEDS_VALUES)
+SCENE_CASE(service_killed_client_leaves_what_is_kept, NEEDS_VALUES)
 {
 	struct child clients[2];
 	struct child server;
@@ -43,11 +37,10 @@ CASE(service_killed_client_leaves_what_is_kept, NEEDS_VALUES)
 	agent_end(&clients[1]);
 	agent_must(&server, WW_OK, "clients 0");
 	scene_has_objects(2); /* the service, and what is kept */
-	agent_end(&server);
-	end_scene();
+	MUST_OK(ww_broker_remove(scene.broker, "s/kept"));
 }
 
-CASE(service_killed_server_leaves_what_is_kept, NEEDS_VALUES)
+SCENE_CASE(service_killed_server_leaves_what_is_kept, NEEDS_VALUES)
 {
 	struct child client;
 	struct child server;
@@ -61,7 +54,7 @@ CASE(service_killed_server_leaves_what_is_kept, NEEDS_VALUES)
 	agent_end(&client);
 	scene_has_objects(1);
 	MUST_EQUAL(WW_LIFE_KEPT, life_of("s/kept"));
-	end_scene();
+	MUST_OK(ww_broker_remove(scene.broker, "s/kept"));
 }
 
 /* Each user has a limit, and frees what it had made; the objects belong to the server's user. */
@@ -69,7 +62,7 @@ SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct child clients[2];
-	ENDED_BY(agent_end) struct child server;
+	struct child server;
 
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
@@ -91,6 +84,4 @@ SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&clients[0], WW_OK, "free");
 	MUST_EQUAL(0, life_of("s/kept"));
 	agent_must(&clients[0], WW_OK, "alloc 1");
-	for (int i = 0; i < 2; i++)
-		agent_end(&clients[i]);
 }

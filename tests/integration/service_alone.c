@@ -3,8 +3,6 @@
  * service_alone.c - a server and clients whose broker and supervisor were killed: calls go on, and
  * they learn of each other's end from the kernel
  */
-#include <stdio.h>
-
 #include "integration/service.h"
 
 #define STATE_LOST "state 5" /* WW_SERVICE_LOST */
@@ -14,6 +12,7 @@ CASE(service_alone_goes_on, NEEDS_VALUES)
 	ENDED_BY(agent_end) struct child server;
 	ENDED_BY(agent_end) struct child client;
 
+	scene_begin();
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "many 10");
 	scene_kill();
@@ -26,17 +25,17 @@ CASE(service_alone_goes_on, NEEDS_VALUES)
 CASE(service_alone_server_is_missed, NEEDS_VALUES)
 {
 	struct child server;
-	char pid[32];
+	const char *name;
 	ENDED_BY(agent_end) struct child client;
 
+	scene_begin();
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "submit hold");
 	agent_must(&client, WW_OK, "started");
 	scene_kill();
 	agent_tell(&client, "wait");
-	snprintf(pid, sizeof(pid), "%d", (int)server.pid);
-	child_kill(&server);
-	agent_answers_with(&client, WW_ERR_PEER_LOST, pid);
+	name = agent_kill(&server);
+	agent_answers_with(&client, WW_ERR_PEER_LOST, name);
 	agent_must(&client, WW_OK, "has_started 1");
 	agent_must(&client, WW_OK, STATE_LOST);
 	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
@@ -61,6 +60,7 @@ CASE(service_alone_waits_end, NEEDS_VALUES)
 		struct child client;
 		struct child server;
 
+		scene_begin();
 		service_start_all(&server, &client, 1, waits[i].options);
 		if (waits[i].first)
 			agent_must(&client, WW_OK, "%s", waits[i].first);
@@ -77,6 +77,7 @@ CASE(service_alone_end_is_seen, NEEDS_VALUES)
 	struct child server;
 	ENDED_BY(agent_end) struct child observer;
 
+	scene_begin();
 	service_start_all(&server, NULL, 0, "");
 	service_start(&observer, NULL);
 	agent_must(&observer, WW_OK, "open s observe");
@@ -91,6 +92,7 @@ CASE(service_alone_client_is_missed, NEEDS_VALUES)
 	struct child clients[2];
 	ENDED_BY(agent_end) struct child server;
 
+	scene_begin();
 	service_start_all(&server, clients, 2, "");
 	agent_must(&server, WW_OK, "clients 2"); /* it meets them by the broker */
 	agent_must(&clients[0], WW_OK, "submit hold");

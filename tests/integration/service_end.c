@@ -3,25 +3,16 @@
  * service_end.c - what becomes of calls when their processes are killed, or the broker is
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "integration/service.h"
 
-static void end_all(struct child *server, struct child *clients, int count)
-{
-	for (int i = 0; i < count; i++)
-		agent_end(&clients[i]);
-	agent_end(server);
-	scene_end();
-}
+static struct child server;
+static struct child clients[3];
+static struct child *const client = &clients[0];
 
-CASE(service_passes_calls, NEEDS_VALUES)
+SCENE_CASE(service_passes_calls, NEEDS_VALUES)
 {
-	struct child clients[3];
-	struct child server;
-
 	service_start_all(&server, clients, 3, "");
 	for (int i = 0; i < 3; i++)
 		agent_tell(&clients[i], "many 2000");
@@ -29,27 +20,19 @@ CASE(service_passes_calls, NEEDS_VALUES)
 		agent_answers(&clients[i], WW_OK);
 	agent_must(&clients[0], WW_OK, "make host 65536 0");
 	agent_must(&clients[0], WW_OK, "mark 7");
-	end_all(&server, clients, 3);
 }
 
 /* The call of one client that runs for ever, and one that floods, are nothing to another. */
-CASE(service_is_fair, NEEDS_VALUES)
+SCENE_CASE(service_is_fair, NEEDS_VALUES)
 {
-	struct child clients[2];
-	struct child server;
-
 	service_start_all(&server, clients, 2, "");
 	agent_tell(&clients[0], "many 20000");
 	agent_must(&clients[1], WW_OK, "many 200");
 	agent_answers(&clients[0], WW_OK);
-	end_all(&server, clients, 2);
 }
 
-CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
+SCENE_CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
 {
-	struct child clients[2];
-	struct child server;
-
 	service_start_all(&server, clients, 2, "");
 	agent_must(&clients[0], WW_OK, "submit hold");
 	agent_must(&clients[0], WW_OK, "started");
@@ -58,15 +41,11 @@ CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
 	agent_answers(&clients[1], WW_OK);
 	agent_must(&server, WW_OK, "clients 1");
 	scene_has_holders(3);
-	end_all(&server, &clients[1], 1);
 }
 
 /* Two others are run together as if its call, which waits for one more, were not there. */
-CASE(service_killed_client_leaves_its_batch, NEEDS_VALUES)
+SCENE_CASE(service_killed_client_leaves_its_batch, NEEDS_VALUES)
 {
-	struct child clients[3];
-	struct child server;
-
 	service_start_all(&server, clients, 3, "");
 	agent_must(&clients[0], WW_OK, "submit pair");
 	agent_must(&server, WW_OK, "clients 3");
@@ -76,35 +55,27 @@ CASE(service_killed_client_leaves_its_batch, NEEDS_VALUES)
 	agent_tell(&clients[1], "call pair");
 	agent_must(&clients[2], WW_OK, "call pair");
 	agent_answers(&clients[1], WW_OK);
-	end_all(&server, &clients[1], 2);
 }
 
-CASE(service_killed_server_ends_a_call_that_waits_for_others, NEEDS_VALUES)
+SCENE_CASE(service_killed_server_ends_a_call_that_waits_for_others, NEEDS_VALUES)
 {
-	struct child client;
-	struct child server;
-
-	service_start_all(&server, &client, 1, "");
-	agent_must(&client, WW_OK, "submit pair");
+	service_start_all(&server, clients, 1, "");
+	agent_must(client, WW_OK, "submit pair");
 	agent_must(&server, WW_OK, "taken 1");
 	child_kill(&server);
-	agent_must(&client, WW_ERR_PEER_LOST, "wait");
-	agent_must(&client, WW_OK, "has_started 0");
-	agent_end(&client);
-	scene_end();
+	agent_must(client, WW_ERR_PEER_LOST, "wait");
+	agent_must(client, WW_OK, "has_started 0");
 }
 
 /* The memories are the server's alone, which keeps them for the client. */
-CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
+SCENE_CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
 {
-	struct child client;
 	struct child victim;
-	struct child server;
 	uint64_t before;
 	uint64_t with_victim;
 
-	service_start_all(&server, &client, 1, "keep");
-	agent_must(&client, WW_OK, "call nop");
+	service_start_all(&server, clients, 1, "keep");
+	agent_must(client, WW_OK, "call nop");
 	before = scene_info().objects;
 	service_start(&victim, NULL);
 	agent_must(&victim, WW_OK, "open s");
@@ -119,74 +90,55 @@ CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
 	child_kill(&victim);
 	agent_must(&server, WW_OK, "clients 1");
 	scene_has_objects(before);
-	agent_must(&client, WW_OK, "call nop");
-	end_all(&server, &client, 1);
+	agent_must(client, WW_OK, "call nop");
 }
 
 /* It sleeps when the server ends: the function had been started. */
-CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
+SCENE_CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 {
-	struct child client;
-	struct child server;
-	char pid[32];
+	const char *name;
 
-	service_start_all(&server, &client, 1, "");
-	agent_must(&client, WW_OK, "submit hold");
-	agent_must(&client, WW_OK, "started");
-	agent_tell(&client, "wait");
-	snprintf(pid, sizeof(pid), "%d", (int)server.pid);
-	child_kill(&server);
-	agent_answers_with(&client, WW_ERR_PEER_LOST, pid);
-	agent_must(&client, WW_OK, "has_started 1");
-	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
-	agent_end(&client);
-	scene_end();
+	service_start_all(&server, clients, 1, "");
+	agent_must(client, WW_OK, "submit hold");
+	agent_must(client, WW_OK, "started");
+	agent_tell(client, "wait");
+	name = agent_kill(&server);
+	agent_answers_with(client, WW_ERR_PEER_LOST, name);
+	agent_must(client, WW_OK, "has_started 1");
+	agent_must(client, WW_ERR_PEER_LOST, "call nop");
 }
 
 static void fault_ends_serving(const char *option, const char *word)
 {
-	struct child client;
-	struct child server;
-
-	service_start_all(&server, &client, 1, "bare");
+	service_start_all(&server, clients, 1, "bare");
 	agent_tell(&server, "serve_fault %s", option);
-	agent_must(&client, WW_OK, "find fault");
-	agent_tell(&client, "call fault");
-	agent_answers_with(&client, WW_ERR_DEVICE, word);
+	agent_must(client, WW_OK, "find fault");
+	agent_tell(client, "call fault");
+	agent_answers_with(client, WW_ERR_DEVICE, word);
 	agent_answers(&server, WW_ERR_DEVICE);
 	child_kill(&server);
-	agent_end(&client);
-	scene_end();
 }
 
 /* No function returns a failure: only the driver knows. */
-CASE_CALL(service_fault_of_a_kernel_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
+SCENE_CASE_CALL(service_fault_of_a_kernel_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
 	fault_ends_serving("", "unusable"))
 
 /* Nothing works on the service's streams when the call has failed. */
-CASE_CALL(service_fault_that_a_function_sees_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
+SCENE_CASE_CALL(service_fault_that_a_function_sees_ends_serving, NEEDS_VALUES | NEEDS_FAULTS,
 	fault_ends_serving("await", ""))
 
-CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
+SCENE_CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
 {
-	struct child client;
-	struct child server;
-
-	service_start_all(&server, &client, 1, "idle");
-	agent_must(&client, WW_OK, "submit nop");
-	agent_tell(&client, "wait");
+	service_start_all(&server, clients, 1, "idle");
+	agent_must(client, WW_OK, "submit nop");
+	agent_tell(client, "wait");
 	child_kill(&server);
-	agent_answers(&client, WW_ERR_PEER_LOST);
-	agent_must(&client, WW_OK, "has_started 0");
-	agent_end(&client);
-	scene_end();
+	agent_answers(client, WW_ERR_PEER_LOST);
+	agent_must(client, WW_OK, "has_started 0");
 }
 
-CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
+SCENE_CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
 {
-	struct child clients[2];
-	struct child server;
-
 	service_start_all(&server, clients, 1, "");
 	agent_must(&clients[0], WW_OK, "many 10");
 	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
@@ -197,14 +149,10 @@ CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_must(&clients[1], WW_OK, "open s");
 	agent_must(&clients[1], WW_OK, "many 10");
 	agent_must(&clients[0], WW_OK, "many 10");
-	end_all(&server, clients, 2);
 }
 
-CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
+SCENE_CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
 {
-	struct child clients[3];
-	struct child server;
-
 	service_start_all(&server, clients, 2, "clients_per_uid=2");
 	agent_must(&clients[0], WW_OK, "call nop");
 	agent_must(&clients[1], WW_OK, "call nop");
@@ -217,53 +165,40 @@ CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
 	agent_must(&clients[2], WW_OK, "leave");
 	agent_must(&clients[2], WW_OK, "open s");
 	agent_must(&clients[2], WW_OK, "call nop");
-	end_all(&server, clients, 3);
 }
 
-CASE(service_drains_for_clients, NEEDS_VALUES)
+SCENE_CASE(service_drains_for_clients, NEEDS_VALUES)
 {
-	struct child client;
-	struct child server;
-
-	service_start_all(&server, &client, 1, "");
-	agent_must(&client, WW_OK, "call nop");
+	service_start_all(&server, clients, 1, "");
+	agent_must(client, WW_OK, "call nop");
 	agent_must(&server, WW_OK, "drain");
-	agent_must(&client, WW_ERR_UNAVAILABLE, "call nop");
-	end_all(&server, &client, 1);
+	agent_must(client, WW_ERR_UNAVAILABLE, "call nop");
 }
 
 /* Another user may see what there is, and not call. */
 SCENE_CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child server;
-	ENDED_BY(agent_end) struct child client;
-
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0644");
-	service_start(&client, NULL);
-	agent_must(&client, WW_OK, "user 2000 2000");
-	agent_must(&client, WW_ERR_ACCESS, "open s");
-	agent_must(&client, WW_OK, "open s observe");
-	agent_must(&client, WW_ERR_ACCESS, "call nop");
-	agent_must(&client, WW_OK, "leave");
+	service_start(client, NULL);
+	agent_must(client, WW_OK, "user 2000 2000");
+	agent_must(client, WW_ERR_ACCESS, "open s");
+	agent_must(client, WW_OK, "open s observe");
+	agent_must(client, WW_ERR_ACCESS, "call nop");
+	agent_must(client, WW_OK, "leave");
 }
 
 /* The pages of one user's client are had by the server of another one, and by nobody else. */
-CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct child client;
-	struct child server;
-
-	scene_begin();
 	service_start(&server, NULL);
 	agent_must(&server, WW_OK, "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666");
-	service_start(&client, NULL);
-	agent_must(&client, WW_OK, "user 2000 2000");
-	agent_must(&client, WW_OK, "open s");
-	agent_must(&client, WW_OK, "many 100");
-	end_all(&server, &client, 1);
+	service_start(client, NULL);
+	agent_must(client, WW_OK, "user 2000 2000");
+	agent_must(client, WW_OK, "open s");
+	agent_must(client, WW_OK, "many 100");
 }
 
 /* --- processes that are killed at random, while calls go on --- */
@@ -273,19 +208,19 @@ CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
 /* Calls for ever; ends with status 1 if a result is wrong. */
 ROLE(role_service_player)
 {
-	ww_client *client;
+	ww_client *calling;
 	uint32_t add;
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_client_open(NULL, "s", NULL, WW_FOREVER, NULL, &client));
-	MUST_OK(ww_client_find(client, "add", NULL, WW_FOREVER, NULL, &add));
+	MUST_OK(ww_client_open(NULL, "s", NULL, WW_FOREVER, NULL, &calling));
+	MUST_OK(ww_client_find(calling, "add", NULL, WW_FOREVER, NULL, &add));
 	role_tell("opened");
 	for (int64_t i = 0;; i++) {
 		const struct ww_value values[] = {value_i64(i), value_i64(i)};
 		ww_ticket *ticket;
 
-		MUST_OK(ww_client_call(client, add, values, 2, NULL, WW_FOREVER, NULL, &ticket));
+		MUST_OK(ww_client_call(calling, add, values, 2, NULL, WW_FOREVER, NULL, &ticket));
 		MUST_EQUAL(2 * i, result_scalar(ticket, 0));
 		ww_ticket_unref(ticket);
 	}
@@ -302,23 +237,20 @@ static void player_replace(struct child *player)
 	child_hear(player, "opened");
 }
 
-CASE(service_survives_killed_clients, NEEDS_VALUES)
+SCENE_CASE(service_survives_killed_clients, NEEDS_VALUES)
 {
 	struct child players[2];
-	struct child client;
-	struct child server;
 
-	service_start_all(&server, &client, 1, "");
+	service_start_all(&server, clients, 1, "");
 	for (int i = 0; i < 2; i++) {
 		child_start(&players[i], "role_service_player", NULL);
 		child_hear(&players[i], "opened");
 	}
 	for (int i = 0; i < KILLS; i++) {
-		agent_must(&client, WW_OK, "many 50");
+		agent_must(client, WW_OK, "many 50");
 		player_replace(&players[i % 2]);
 	}
 	for (int i = 0; i < 2; i++)
 		child_kill(&players[i]);
 	agent_must(&server, WW_OK, "clients 1");
-	end_all(&server, &client, 1);
 }

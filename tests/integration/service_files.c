@@ -60,7 +60,7 @@ static void open_when_there_is_room(ww_client **out_client)
 	} while (status != WW_OK);
 }
 
-CASE(service_of_few_files_refuses_clients, NEEDS_VALUES)
+SCENE_CASE(service_of_few_files_refuses_clients, NEEDS_VALUES)
 {
 	ww_client *clients[CLIENTS_MOST] = {NULL};
 	struct child victim;
@@ -86,9 +86,6 @@ CASE(service_of_few_files_refuses_clients, NEEDS_VALUES)
 	for (int i = 0; i <= count; i++)
 		ww_client_unref(clients[i]);
 	agent_must(&victim, WW_OK, "many 10");
-	agent_end(&victim);
-	agent_end(&server);
-	scene_end();
 }
 
 /* Those of before are warm: what the server has once for all clients, it has. */
@@ -100,7 +97,7 @@ static void open_and_call(ww_client **clients, int count)
 	}
 }
 
-CASE(service_client_costs_little, NEEDS_VALUES)
+SCENE_CASE(service_client_costs_little, NEEDS_VALUES)
 {
 	ww_client *clients[WARM + COUNTED];
 	struct child server;
@@ -121,6 +118,4 @@ CASE(service_client_costs_little, NEEDS_VALUES)
 		FAIL("%d clients cost %lld bytes", COUNTED, (long long)grown);
 	for (int i = 0; i < WARM + COUNTED; i++)
 		ww_client_unref(clients[i]);
-	agent_end(&server);
-	scene_end();
 }

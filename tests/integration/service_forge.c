@@ -36,6 +36,7 @@ static void forging_open(struct forging *forging)
 
 static void forging_begin(struct forging *forging)
 {
+	scene_begin();
 	service_start_all(&forging->server, &forging->victim, 1, "");
 	forging_open(forging);
 }
@@ -45,8 +46,6 @@ static void forging_end(struct forging *forging)
 	ww_client_unref(forging->client);
 	agent_must(&forging->victim, WW_OK, "many 10");
 	agent_must(&forging->server, WW_OK, "clients 1");
-	agent_end(&forging->victim);
-	agent_end(&forging->server);
 	scene_end();
 }
 
@@ -221,17 +220,24 @@ CASE(service_forged_rings_are_refused, NEEDS_VALUES)
 	forging_end(&forging);
 }
 
+/* Its requests are not valid any more: the server refuses it. */
+static void become_refused(struct forging *forging)
+{
+	struct ww_client *client = forging->client;
+
+	__atomic_store_n(&client->requests.header->published,
+		client->calls + client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
+	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
+	while (!ww_client_is_over(client))
+		sched_yield();
+}
+
 CASE(service_flood_is_refused, NEEDS_VALUES)
 {
 	ENDED_BY(forging_end) struct forging forging;
 
 	forging_begin(&forging);
-	__atomic_store_n(&forging.client->requests.header->published,
-		forging.client->calls + forging.client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
-	ww_service_bell_ring(&forging.client->bell, &forging.client->page,
-		&forging.client->replies);
-	while (!ww_client_is_over(forging.client))
-		sched_yield();
+	become_refused(&forging);
 }
 
 /* Who may not write the service's object has not got its key. Of what it shows nothing is kept. */
@@ -280,8 +286,6 @@ SCENE_CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
 	census_must_match(&before);
 	for (size_t i = 1; i < CHECK_COUNT(clients); i++)
 		agent_must(&clients[i], WW_ERR_LIMIT, "call nop");
-	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
-		agent_end(&clients[i]);
 }
 
 #define COUNTED_CLIENTS 8
@@ -370,18 +374,6 @@ CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
 
 #define UNIT_BYTES (UINT64_C(2) << 20)
 
-/* Its requests are not valid any more: the server refuses it. */
-static void become_refused(struct forging *forging)
-{
-	struct ww_client *client = forging->client;
-
-	__atomic_store_n(&client->requests.header->published,
-		client->calls + client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
-	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
-	while (!ww_client_is_over(client))
-		sched_yield();
-}
-
 static ww_ticket *call_alloc(struct forging *forging)
 {
 	const struct ww_value bytes = value_u64(UNIT_BYTES);
@@ -403,6 +395,7 @@ CASE(service_frees_memory_of_a_refused_client, NEEDS_VALUES)
 	uint32_t free_function;
 	ww_status status;
 
+	scene_begin();
 	service_start_all(&forging.server, &forging.victim, 1, "builtin");
 	forging_open(&forging);
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
@@ -466,7 +459,7 @@ static void put_inside(struct raw *raw, const uint8_t service_id[16], const char
 }
 
 /* Another user's are taken out, so that the server does not meet them again and again. */
-CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
 {
 	struct ww_wire_granted granted;
 	struct ww_wire_entry entry;
@@ -485,9 +478,6 @@ CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&client, WW_OK, "many 10");
 	MUST_OK(raw_release(&raw, put.id));
 	raw_close(&raw);
-	agent_end(&client);
-	agent_end(&server);
-	scene_end();
 }
 
 /* After a look that found no client the next one waits, so that calls go on meanwhile. */

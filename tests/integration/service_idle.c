@@ -20,6 +20,7 @@ struct idling {
 
 static void idling_begin(struct idling *idling)
 {
+	scene_begin();
 	service_start_all(&idling->server, &idling->other, 1, "");
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &idling->client));
 	MUST_OK(ww_client_find(idling->client, "nop", NULL, 0, NULL, &idling->nop));
@@ -30,8 +31,6 @@ static void idling_end(struct idling *idling)
 	ww_client_unref(idling->client);
 	agent_must(&idling->other, WW_OK, "many 10");
 	agent_must(&idling->server, WW_OK, "clients 1");
-	agent_end(&idling->other);
-	agent_end(&idling->server);
 	scene_end();
 }
 
@@ -87,8 +86,6 @@ CASE(service_idle_client_learns_of_the_end, NEEDS_VALUES)
 	agent_must(&idling.server, WW_OK, "drain");
 	MUST(ww_client_call(idling.client, idling.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL) < 0);
 	ww_client_unref(idling.client);
-	agent_end(&idling.other);
-	agent_end(&idling.server);
 	scene_end();
 }
 

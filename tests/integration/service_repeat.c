@@ -4,58 +4,49 @@
  */
 #include "integration/service.h"
 
-static void next_server(struct child *server)
-{
-	service_start(server, NULL);
-	agent_must(server, WW_OK, "create s");
-}
+static struct child server;
+static struct child client;
 
-static void end_all(struct child *server, struct child *client)
+static void next_server(void)
 {
-	agent_end(client);
-	agent_end(server);
-	scene_end();
+	service_start(&server, NULL);
+	agent_must(&server, WW_OK, "create s");
 }
 
 /* The first server never looks at the call. Later calls go to the next one at once. */
-CASE(service_queued_call_is_repeated, NEEDS_VALUES)
+SCENE_CASE(service_queued_call_is_repeated, NEEDS_VALUES)
 {
-	struct child server;
-	struct child client;
-
 	service_start_all(&server, &client, 1, "idle");
 	agent_tell(&client, "repeat add");
 	child_kill(&server);
-	next_server(&server);
+	next_server();
 	agent_answers(&client, WW_OK);
 	agent_must(&client, WW_OK, "repeat add");
 	agent_must(&server, WW_OK, "taken 2");
 	agent_must(&client, WW_ERR_PEER_LOST, "many 1");
 	child_kill(&server);
-	next_server(&server);
+	next_server();
 	agent_must(&client, WW_OK, "repeat add");
 	agent_must(&server, WW_OK, "taken 1");
-	end_all(&server, &client);
 }
 
 /* Return: whether the second server ran it until the deadline. */
 static bool repeat_hold(uint32_t deadline_ms)
 {
-	struct child server;
-	struct child client;
 	ww_status status;
 	bool is_taken;
 
+	scene_begin();
 	service_start_all(&server, &client, 1, "");
 	agent_tell(&client, "repeat hold deadline_ms=%u", deadline_ms);
 	agent_must(&server, WW_OK, "taken 1");
 	child_kill(&server);
-	next_server(&server);
+	next_server();
 	status = agent_hear(&client);
 	MUST(status == WW_ERR_GIVEN_UP || status == WW_TIMED_OUT);
 	agent_tell(&server, "has_taken 1");
 	is_taken = agent_hear(&server) == WW_OK;
-	end_all(&server, &client);
+	scene_end();
 	return is_taken && status == WW_ERR_GIVEN_UP;
 }
 
@@ -71,41 +62,29 @@ CASE(service_running_call_is_repeated, NEEDS_VALUES)
 		deadline_ms *= 2;
 }
 
-CASE(service_repeat_waits_as_long_as_it_may, NEEDS_VALUES)
+SCENE_CASE(service_repeat_waits_as_long_as_it_may, NEEDS_VALUES)
 {
-	struct child server;
-	struct child client;
-
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "repeat add timeout_ms=3600000");
 	child_kill(&server);
 	agent_must(&client, WW_TIMED_OUT, "repeat add timeout_ms=100");
 	agent_must(&client, WW_TIMED_OUT, "repeat add deadline_ms=100");
-	agent_end(&client);
-	scene_end();
 }
 
-CASE(service_other_calls_are_not_repeated, NEEDS_VALUES)
+SCENE_CASE(service_other_calls_are_not_repeated, NEEDS_VALUES)
 {
-	struct child server;
-	struct child client;
-
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "repeat who");
 	child_kill(&server);
-	next_server(&server);
+	next_server();
 	agent_must(&client, WW_ERR_PEER_LOST, "repeat who");
 	agent_must(&client, WW_OK, "repeat add");
 	agent_must(&client, WW_ERR_PEER_LOST, "repeat who");
-	end_all(&server, &client);
 }
 
 /* Another user has taken the name: it does not get the arguments. */
-CASE(service_repeat_is_for_the_same_user, NEEDS_VALUES | NEEDS_ROOT)
+SCENE_CASE(service_repeat_is_for_the_same_user, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct child server;
-	struct child client;
-
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "repeat add");
 	child_kill(&server);
@@ -116,5 +95,4 @@ CASE(service_repeat_is_for_the_same_user, NEEDS_VALUES | NEEDS_ROOT)
 	agent_answers_with(&client, WW_ERR_ACCESS, "user 1000");
 	agent_must(&client, WW_ERR_ACCESS, "repeat add");
 	agent_must(&server, WW_OK, "taken 0");
-	end_all(&server, &client);
 }

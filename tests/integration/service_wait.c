@@ -39,7 +39,6 @@ static void waiting_end(struct waiting *waiting)
 	ww_stream_unref(waiting->stream);
 	ww_timeline_unref(waiting->timeline);
 	ww_client_unref(waiting->client);
-	agent_end(&waiting->server);
 	scene_end();
 }
 
@@ -149,7 +148,6 @@ CASE(service_of_another_user_that_ends_is_noticed, NEEDS_VALUES | NEEDS_ROOT)
 		ww_ticket_stream_wait(ticket, waiting.stream, 0, WW_FOREVER, NULL));
 	must_be_free(&waiting, 16);
 	ww_ticket_unref(ticket);
-	service_start(&waiting.server, NULL);
 }
 
 /* On the GPU's queue of that stream others may be stuck behind it. */

@@ -90,45 +90,71 @@ ww_status obey_member_is(void)
 
 /* --- cases --- */
 
-static void start_members(struct child members[MEMBERS])
+static struct child members[MEMBERS];
+
+static void create(uint32_t count)
+{
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = count), NULL, NULL));
+}
+
+/* A barrier for the first members, which have yet to join it. */
+static void start_some(uint32_t count)
 {
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
-	for (int i = 0; i < MEMBERS; i++)
+	create(count);
+	for (uint32_t i = 0; i < count; i++)
 		sync_start(&members[i], NULL);
 }
 
-static void all_answer(struct child *members, int count)
+static void start_members(void)
+{
+	start_some(MEMBERS);
+}
+
+/* The first members do. */
+static void all_answer(int count)
 {
 	for (int i = 0; i < count; i++)
 		agent_answers(&members[i], WW_OK);
 }
 
 /* They have joined at ranks 0, 1, ... */
-static void start_joined(struct child members[MEMBERS])
+static void join_all(void)
 {
-	start_members(members);
 	for (int i = 0; i < MEMBERS; i++)
 		agent_tell(&members[i], "join x %d wait_ms=forever", i);
-	all_answer(members, MEMBERS);
+	all_answer(MEMBERS);
 }
 
-static void all_play(struct child members[MEMBERS], int rounds)
+static void start_joined(void)
+{
+	start_members();
+	join_all();
+}
+
+/* All members but one wait in a round. */
+static void all_arrive_but(int one)
+{
+	for (int i = 0; i < MEMBERS; i++)
+		if (i != one)
+			agent_tell(&members[i], "arrive wait_ms=forever");
+}
+
+static void all_play(int rounds)
 {
 	for (int i = 0; i < MEMBERS; i++)
 		agent_tell(&members[i], "rounds %d", rounds);
-	all_answer(members, MEMBERS);
+	all_answer(MEMBERS);
 }
 
 /*
  * When the last one has left, in order, the barrier is gone, though its creator allowed for more to
  * come.
  */
-static void end_members(struct child *members, int count)
+static void end_members(void)
 {
-	for (int i = 0; i < count; i++)
-		agent_end(&members[i]);
+	child_end_all();
 	scene_has_objects(0);
 	MUST_STATUS(WW_ERR_NOT_FOUND, ww_broker_remove(scene.broker, "x"));
 	scene_end();
@@ -136,16 +162,14 @@ static void end_members(struct child *members, int count)
 
 CASE(barrier_thousand_rounds, 0)
 {
-	struct child members[MEMBERS];
-
-	start_members(members);
+	start_members();
 	for (int i = 0; i < MEMBERS; i++)
 		agent_tell(&members[i], "join x any wait_ms=forever");
-	all_answer(members, MEMBERS);
-	all_play(members, 1000);
+	all_answer(MEMBERS);
+	all_play(1000);
 	for (int i = 0; i < MEMBERS; i++)
 		agent_must(&members[i], WW_OK, "member_is any 1000 nobody");
-	end_members(members, MEMBERS);
+	end_members();
 }
 
 SCENE_CASE(barrier_by_token, 0)
@@ -153,7 +177,6 @@ SCENE_CASE(barrier_by_token, 0)
 	/*
 	 * The last to join ends the escrow; from then on it is there for as long as it has members.
 	 */
-	struct child members[MEMBERS];
 	struct ww_token token;
 
 	MUST_OK(ww_barrier_create(scene.broker, NULL,
@@ -165,24 +188,18 @@ SCENE_CASE(barrier_by_token, 0)
 		MUST_EQUAL(sizeof(token), write(members[i].socket, &token, sizeof(token)));
 		agent_tell(&members[i], "join - %d wait_ms=forever", MEMBERS - 1 - i);
 	}
-	all_answer(members, MEMBERS);
-	all_play(members, 100);
+	all_answer(MEMBERS);
+	all_play(100);
 	for (int i = 0; i < MEMBERS; i++)
 		agent_must(&members[i], WW_OK, "member_is %d 100 nobody", MEMBERS - 1 - i);
-	for (int i = 0; i < MEMBERS; i++)
-		agent_end(&members[i]);
 }
 
 CASE(barrier_times_out, 0)
 {
-	struct child members[MEMBERS];
-
-	start_members(members);
+	start_members();
 	agent_must(&members[0], WW_TIMED_OUT, "join x 0");
 	agent_must(&members[0], WW_TIMED_OUT, "join x 0 wait_ms=10");
-	for (int i = 0; i < MEMBERS; i++)
-		agent_tell(&members[i], "join x %d wait_ms=forever", i);
-	all_answer(members, MEMBERS);
+	join_all();
 	for (int round = 0; round < 3; round++) {
 		for (int i = 1; i < MEMBERS; i++) {
 			agent_must(&members[i], WW_TIMED_OUT, "arrive");
@@ -192,14 +209,14 @@ CASE(barrier_times_out, 0)
 		for (int i = 1; i < MEMBERS; i++)
 			agent_must(&members[i], WW_OK, "arrive");
 	}
-	all_play(members, 10);
+	all_play(10);
 	for (int i = 0; i < MEMBERS; i++)
 		agent_must(&members[i], WW_OK, "member_is %d 13 nobody", i);
-	end_members(members, MEMBERS);
+	end_members();
 }
 
 /* The others, one by one, in a wait or before it. */
-static void must_hear_of(struct child members[MEMBERS], int dead, const char *pid)
+static void must_hear_of(int dead, const char *pid)
 {
 	for (int i = 0; i < MEMBERS; i++) {
 		if (i == dead)
@@ -209,103 +226,82 @@ static void must_hear_of(struct child members[MEMBERS], int dead, const char *pi
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
 		agent_must(&members[i], WW_OK, "member_is %d 5 %d", i, dead);
 	}
-	for (int i = 0; i < MEMBERS; i++)
-		if (i != dead)
-			agent_end(&members[i]);
-	end_members(members, 0);
+	end_members();
 }
 
 CASE(barrier_member_killed, 0)
 {
 	for (int dead = 0; dead < MEMBERS; dead++) {
-		struct child members[MEMBERS];
 		char pid[32];
 
-		start_joined(members);
-		all_play(members, 5);
-		for (int i = 0; i < MEMBERS; i++)
-			if (i != dead)
-				agent_tell(&members[i], "arrive wait_ms=forever");
+		start_joined();
+		all_play(5);
+		all_arrive_but(dead);
 		snprintf(pid, sizeof(pid), "member %d, process %d ", dead, (int)members[dead].pid);
 		child_kill(&members[dead]);
-		must_hear_of(members, dead, pid);
+		must_hear_of(dead, pid);
 	}
 }
 
 CASE(barrier_member_killed_before_it_slept, 0)
 {
-	struct child members[MEMBERS];
 	char pid[32];
 
-	start_joined(members);
-	all_play(members, 5);
+	start_joined();
+	all_play(5);
 	snprintf(pid, sizeof(pid), "process %d ", (int)members[2].pid);
 	child_kill(&members[2]);
-	for (int i = 0; i < MEMBERS; i++)
-		if (i != 2)
-			agent_tell(&members[i], "arrive wait_ms=forever");
-	must_hear_of(members, 2, pid);
+	all_arrive_but(2);
+	must_hear_of(2, pid);
 }
 
 CASE(barrier_member_leaves, 0)
 {
-	struct child members[MEMBERS];
-
-	start_joined(members);
-	all_play(members, 5);
-	for (int i = 0; i < MEMBERS; i++)
-		if (i != 1)
-			agent_tell(&members[i], "arrive wait_ms=forever");
+	start_joined();
+	all_play(5);
+	all_arrive_but(1);
 	agent_must(&members[1], WW_OK, "leave");
 	for (int i = 0; i < MEMBERS; i++)
 		if (i != 1)
 			agent_answers_with(&members[i], WW_ERR_PEER_LOST, "left");
 	/* Left or not, they are the same processes: a new one, without the one that broke this. */
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
+	create(MEMBERS);
 	for (int i = 0; i < MEMBERS; i++) {
 		if (i != 1)
 			agent_must(&members[i], WW_OK, "leave");
 		agent_tell(&members[i], "join x any wait_ms=forever");
 	}
-	all_answer(members, MEMBERS);
-	all_play(members, 5);
-	end_members(members, MEMBERS);
+	all_answer(MEMBERS);
+	all_play(5);
+	end_members();
 }
 
 /* It died in the next round: this one ends well for all, and the next one for none. */
 CASE(barrier_arrived_and_died, 0)
 {
-	struct child members[MEMBERS];
-
-	start_joined(members);
+	start_joined();
 	agent_must(&members[3], WW_TIMED_OUT, "arrive");
 	child_kill(&members[3]);
 	scene_has_holders(MEMBERS);
-	for (int i = 0; i < MEMBERS - 1; i++)
-		agent_tell(&members[i], "arrive wait_ms=forever");
-	all_answer(members, MEMBERS - 1);
-	for (int i = 0; i < MEMBERS - 1; i++)
-		agent_tell(&members[i], "arrive wait_ms=forever");
+	all_arrive_but(MEMBERS - 1);
+	all_answer(MEMBERS - 1);
+	all_arrive_but(MEMBERS - 1);
 	for (int i = 0; i < MEMBERS - 1; i++) {
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "member 3");
 		agent_must(&members[i], WW_OK, "member_is %d 1 3", i);
 	}
-	end_members(members, MEMBERS - 1);
+	end_members();
 }
 
 /* A new barrier of that name, for all to join. */
-static void begin_anew(struct child members[MEMBERS])
+static void begin_anew(void)
 {
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
-	for (int i = 0; i < MEMBERS; i++)
-		agent_tell(&members[i], "join x %d wait_ms=forever", i);
-	all_answer(members, MEMBERS);
-	all_play(members, 5);
-	end_members(members, MEMBERS);
+	create(MEMBERS);
+	join_all();
+	all_play(5);
+	end_members();
 }
 
 /*
@@ -314,9 +310,7 @@ static void begin_anew(struct child members[MEMBERS])
  */
 CASE(barrier_died_before_all_joined, 0)
 {
-	struct child members[MEMBERS];
-
-	start_members(members);
+	start_members();
 	for (int i = 0; i < MEMBERS - 1; i++)
 		agent_tell(&members[i], "join x %d wait_ms=forever", i);
 	scene_has_objects(MEMBERS);
@@ -330,7 +324,7 @@ CASE(barrier_died_before_all_joined, 0)
 		agent_tell(&members[i], "join x %d wait_ms=forever", i);
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "member ");
 	}
-	begin_anew(members);
+	begin_anew();
 }
 
 /*
@@ -339,10 +333,9 @@ CASE(barrier_died_before_all_joined, 0)
  */
 CASE(barrier_died_before_anybody_came, 0)
 {
-	struct child members[MEMBERS];
 	char pid[32];
 
-	start_members(members);
+	start_members();
 	agent_tell(&members[2], "join x 2 wait_ms=forever");
 	scene_has_objects(2);
 	snprintf(pid, sizeof(pid), "member 2, process %d (", (int)members[2].pid);
@@ -361,16 +354,15 @@ CASE(barrier_died_before_anybody_came, 0)
 		scene_has_objects(2);
 		sync_restart_broker();
 	}
-	begin_anew(members);
+	begin_anew();
 }
 
 /* Of three ranks one waits for the first, does not know the second, and the second dies. */
 CASE(barrier_died_unseen, 0)
 {
-	struct child members[MEMBERS];
 	char pid[32];
 
-	start_members(members);
+	start_members();
 	agent_tell(&members[3], "join x 3 wait_ms=forever");
 	scene_has_objects(2);
 	scene_has_waits(1); /* for rank 0 */
@@ -380,7 +372,7 @@ CASE(barrier_died_unseen, 0)
 	child_kill(&members[1]);
 	agent_answers_with(&members[3], WW_ERR_PEER_LOST, pid);
 	sync_start(&members[1], NULL);
-	begin_anew(members);
+	begin_anew();
 }
 
 enum end {
@@ -410,20 +402,15 @@ static void end_member(struct child *member, enum end end, int others)
  */
 static void end_early(enum end end)
 {
-	struct child members[3];
 	char pid[32];
 
-	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
-	for (int i = 0; i < 3; i++)
-		sync_start(&members[i], NULL);
+	start_some(3);
 	agent_tell(&members[2], "join x 2 wait_ms=forever");
 	scene_has_objects(2);
 	MUST_CALL(kill(members[2].pid, SIGSTOP)); /* it looks for rank 0 first */
 	agent_tell(&members[1], "join x 1 wait_ms=forever");
 	agent_tell(&members[0], "join x 0 wait_ms=forever");
-	all_answer(members, 2);
+	all_answer(2);
 	snprintf(pid, sizeof(pid), "member 1, process %d (", (int)members[1].pid);
 	end_member(&members[1], end, 2);
 	MUST_CALL(kill(members[2].pid, SIGCONT));
@@ -437,10 +424,7 @@ static void end_early(enum end end)
 	agent_answers_with(&members[2], WW_ERR_PEER_LOST, pid);
 	agent_tell(&members[0], "arrive wait_ms=forever");
 	agent_answers_with(&members[0], WW_ERR_PEER_LOST, pid);
-	agent_end(&members[0]);
-	if (end != END_KILLED)
-		agent_end(&members[1]);
-	end_members(&members[2], 1);
+	end_members();
 }
 
 CASE(barrier_joined_and_ended, 0)
@@ -453,13 +437,7 @@ CASE(barrier_joined_and_ended, 0)
 CASE(barrier_two_join_and_one_ends, 0)
 {
 	for (int round = 0; round < 20; round++) {
-		struct child members[2];
-
-		scene_begin();
-		MUST_OK(ww_barrier_create(scene.broker, "x",
-			WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
-		for (int i = 0; i < 2; i++)
-			sync_start(&members[i], NULL);
+		start_some(2);
 		agent_tell(&members[0], "join x any wait_ms=forever");
 		agent_tell(&members[1], "meet x any wait_ms=forever");
 		agent_answers(&members[0], WW_OK);
@@ -468,7 +446,6 @@ CASE(barrier_two_join_and_one_ends, 0)
 		else
 			agent_end(&members[0]);
 		agent_answers(&members[1], WW_ERR_PEER_LOST);
-		agent_end(&members[1]);
 		(void)ww_broker_remove(scene.broker,
 			"x"); /* whether one has left in order, or none */
 		scene_end();
@@ -477,10 +454,9 @@ CASE(barrier_two_join_and_one_ends, 0)
 
 CASE(barrier_ranks_are_taken, 0)
 {
-	struct child members[MEMBERS];
 	struct child late;
 
-	start_members(members);
+	start_members();
 	sync_start(&late, NULL);
 	agent_tell(&members[0], "join x 2 wait_ms=forever");
 	scene_has_objects(2);
@@ -488,20 +464,18 @@ CASE(barrier_ranks_are_taken, 0)
 	agent_must(&late, WW_ERR_INVALID, "join x %d wait_ms=forever", MEMBERS);
 	for (int i = 1; i < MEMBERS; i++)
 		agent_tell(&members[i], "join x any wait_ms=forever");
-	all_answer(members, MEMBERS);
+	all_answer(MEMBERS);
 	agent_must(&late, WW_ERR_EXISTS, "join x any wait_ms=forever");
 	agent_must(&late, WW_ERR_EXISTS, "join x 0 wait_ms=forever");
-	all_play(members, 10);
+	all_play(10);
 	agent_must(&members[0], WW_OK, "member_is 2 10 nobody");
-	agent_end(&late);
-	end_members(members, MEMBERS);
+	end_members();
 }
 
 /* The creator is killed before any member joins. */
 CASE(barrier_creator_killed_before_members_join, 0)
 {
 	struct child creator;
-	struct child members[MEMBERS];
 
 	scene_begin();
 	sync_start(&creator, NULL);
@@ -513,43 +487,39 @@ CASE(barrier_creator_killed_before_members_join, 0)
 		sync_start(&members[i], NULL);
 		agent_tell(&members[i], "join x %d wait_ms=forever", i);
 	}
-	all_answer(members, MEMBERS);
-	all_play(members, 20);
-	end_members(members, MEMBERS);
+	all_answer(MEMBERS);
+	all_play(20);
+	end_members();
 }
 
 /* The creator's connection need not last as long as the barrier. */
 CASE(barrier_outlives_its_maker, 0)
 {
-	struct child members[MEMBERS];
-
-	start_joined(members);
+	start_joined();
 	ww_broker_unref(scene.broker);
-	all_play(members, 20);
+	all_play(20);
 	MUST_OK(broker_open_patient(NULL, &scene.broker));
-	end_members(members, MEMBERS);
+	end_members();
 }
 
 CASE(barrier_after_broker_restart, 0)
 {
-	struct child members[MEMBERS];
 	char pid[32];
 
-	start_members(members);
+	start_members();
 	for (int i = 0; i < MEMBERS - 1; i++)
 		agent_tell(&members[i], "join x any wait_ms=forever");
 	scene_has_objects(MEMBERS);
 	sync_restart_broker();
 	agent_tell(&members[3], "join x any wait_ms=forever");
-	all_answer(members, MEMBERS);
-	all_play(members, 10);
+	all_answer(MEMBERS);
+	all_play(10);
 	sync_restart_broker();
-	all_play(members, 10);
-	for (int i = 0; i < MEMBERS - 1; i++)
-		agent_tell(&members[i], "arrive wait_ms=forever");
+	all_play(10);
+	all_arrive_but(MEMBERS - 1);
 	snprintf(pid, sizeof(pid), "process %d ", (int)members[3].pid);
 	child_kill(&members[3]);
 	for (int i = 0; i < MEMBERS - 1; i++)
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
-	end_members(members, MEMBERS - 1);
+	end_members();
 }

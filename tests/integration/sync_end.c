@@ -20,7 +20,6 @@ struct cast {
 
 static void begin(struct cast *cast)
 {
-	scene_begin();
 	sync_start(&cast->signaller, NULL);
 	agent_must(&cast->signaller, WW_OK, "create 0");
 	agent_must(&cast->signaller, WW_OK, "put 0 x");
@@ -55,14 +54,7 @@ static void both_are_told(struct cast *cast, const char *pid)
 	}
 }
 
-static void end(struct cast *cast)
-{
-	for (int i = 0; i < 2; i++)
-		agent_end(&cast->waiters[i]);
-	scene_end();
-}
-
-CASE(end_by_kill, 0)
+SCENE_CASE(end_by_kill, 0)
 {
 	struct cast cast;
 	int pid;
@@ -74,11 +66,10 @@ CASE(end_by_kill, 0)
 	both_are_told(&cast, cast.pid);
 	for (int i = 0; i < 2; i++)
 		agent_must(&cast.waiters[i], WW_OK, "lost_is 0 %d helper", pid);
-	end(&cast);
 }
 
 /* Streams wait, some of them beside a value that a stream of the dead was about to signal. */
-CASE(end_by_kill_with_streams, NEEDS_VALUES)
+SCENE_CASE(end_by_kill_with_streams, NEEDS_VALUES)
 {
 	struct cast cast;
 
@@ -98,11 +89,10 @@ CASE(end_by_kill_with_streams, NEEDS_VALUES)
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "stream_signal 1 1");
 		agent_must(&cast.waiters[i], WW_OK, "is 1 live 0 0");
 	}
-	end(&cast);
 }
 
 /* It ends of itself and never lets go. */
-CASE(end_by_exit, 0)
+SCENE_CASE(end_by_exit, 0)
 {
 	struct cast cast;
 
@@ -111,10 +101,9 @@ CASE(end_by_exit, 0)
 	child_tell(&cast.signaller, "exit");
 	child_finish(&cast.signaller);
 	both_are_told(&cast, cast.pid);
-	end(&cast);
 }
 
-CASE(end_in_order, 0)
+SCENE_CASE(end_in_order, 0)
 {
 	struct cast cast;
 
@@ -131,11 +120,10 @@ CASE(end_in_order, 0)
 		agent_must(&cast.waiters[i], WW_OK, "wait 0 3");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 4");
 	}
-	end(&cast);
 }
 
 /* Let go of while a stream has yet to signal: that value still comes. */
-CASE(end_with_stream_pending, NEEDS_VALUES)
+SCENE_CASE(end_with_stream_pending, NEEDS_VALUES)
 {
 	struct cast cast;
 
@@ -157,12 +145,10 @@ CASE(end_with_stream_pending, NEEDS_VALUES)
 	agent_must(&cast.waiters[0], WW_OK, "sync");
 	agent_tell(&cast.waiters[1], "sync");
 	agent_answers_with(&cast.waiters[1], WW_ERR_PEER_LOST, "closed");
-	agent_end(&cast.signaller);
-	end(&cast);
 }
 
 /* A waiter is nobody's business, also when its stream waits. */
-CASE(end_of_waiter, NEEDS_VALUES)
+SCENE_CASE(end_of_waiter, NEEDS_VALUES)
 {
 	struct cast cast;
 
@@ -175,12 +161,10 @@ CASE(end_of_waiter, NEEDS_VALUES)
 	sync_start(&cast.waiters[0], NULL);
 	agent_must(&cast.waiters[0], WW_OK, "get 0 x");
 	agent_must(&cast.waiters[0], WW_OK, "is 0 live 9 9");
-	agent_end(&cast.signaller);
-	end(&cast);
 }
 
 /* The name is free again however it ended, also while waiters hold what is left. */
-CASE(end_frees_name, 0)
+SCENE_CASE(end_frees_name, 0)
 {
 	struct cast cast;
 
@@ -200,12 +184,10 @@ CASE(end_frees_name, 0)
 		agent_must(&cast.waiters[0], WW_OK, "unref 1");
 	}
 	agent_must(&cast.waiters[0], WW_OK, "is 0 lost 3 3");
-	agent_end(&cast.signaller);
-	end(&cast);
 }
 
 /* Taken out of the broker, by whomever: those who have it go on, and are told all the same. */
-CASE(end_after_removal, 0)
+SCENE_CASE(end_after_removal, 0)
 {
 	struct cast cast;
 
@@ -221,10 +203,9 @@ CASE(end_after_removal, 0)
 	child_kill(&cast.signaller);
 	for (int i = 0; i < 2; i++)
 		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
-	end(&cast);
 }
 
-CASE(end_after_broker_restart, NEEDS_VALUES)
+SCENE_CASE(end_after_broker_restart, NEEDS_VALUES)
 {
 	struct cast cast;
 	struct child third;
@@ -253,12 +234,10 @@ CASE(end_after_broker_restart, NEEDS_VALUES)
 	agent_answers_with(&third, WW_ERR_PEER_LOST, cast.pid);
 	agent_must(&third, WW_ERR_PEER_LOST, "query 0 5");
 	agent_must(&cast.waiters[0], WW_ERR_PEER_LOST, "sync");
-	agent_end(&third);
-	end(&cast);
 }
 
 /* The signaller ends while there is no broker process at all. */
-CASE(end_while_broker_restarts, 0)
+SCENE_CASE(end_while_broker_restarts, 0)
 {
 	struct cast cast;
 	struct ww_broker_info info;
@@ -270,7 +249,6 @@ CASE(end_while_broker_restarts, 0)
 	child_kill(&cast.signaller);
 	broker_hear_ready(&scene.daemon);
 	both_are_told(&cast, cast.pid);
-	end(&cast);
 }
 
 /* --- fork --- */

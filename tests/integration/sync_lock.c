@@ -223,6 +223,4 @@ SCENE_CASE(lock_by_program_is_timed_out, NEEDS_VALUES)
 		agent_must(&agents[i], WW_OK, "stream_wait 1 1 wait_ms=forever");
 		agent_must(&agents[i], WW_OK, "sync");
 	}
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
 }

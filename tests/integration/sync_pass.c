@@ -26,20 +26,12 @@ static void must_follow(struct child *signaller, struct child *waiter, uint64_t 
 
 static void start_two(struct child agents[2])
 {
-	scene_begin();
 	for (int i = 0; i < 2; i++)
 		sync_start(&agents[i], NULL);
 	agent_must(&agents[0], WW_OK, "create 0");
 }
 
-static void end_two(struct child agents[2])
-{
-	agent_end(&agents[1]);
-	agent_end(&agents[0]);
-	scene_end();
-}
-
-CASE(pass_by_token, 0)
+SCENE_CASE(pass_by_token, 0)
 {
 	struct child agents[2];
 
@@ -55,10 +47,9 @@ CASE(pass_by_token, 0)
 	agent_must(&agents[1], WW_OK, "import 0");
 	agent_must(&agents[1], WW_OK, "is 0 live 5 5");
 	must_follow(&agents[0], &agents[1], 6);
-	end_two(agents);
 }
 
-CASE(pass_by_name, 0)
+SCENE_CASE(pass_by_name, 0)
 {
 	struct child agents[2];
 
@@ -75,11 +66,10 @@ CASE(pass_by_name, 0)
 	agent_must(&agents[1], WW_OK, "create 2");
 	agent_must(&agents[1], WW_ERR_EXISTS, "put 2 x");
 	agent_must(&agents[1], WW_ERR_ACCESS, "put 1 y");
-	end_two(agents);
 }
 
 /* Who only waits passes the right to wait on, by whatever way it came. */
-CASE(pass_on_by_waiter, 0)
+SCENE_CASE(pass_on_by_waiter, 0)
 {
 	struct child agents[2];
 	struct child third;
@@ -101,8 +91,6 @@ CASE(pass_on_by_waiter, 0)
 	sync_pass_token(&agents[0], &third);
 	agent_must(&third, WW_OK, "import 1");
 	agent_must(&third, WW_OK, "is 1 live 10 10");
-	agent_end(&third);
-	end_two(agents);
 }
 
 /* More than a page of them, each under a name. */
@@ -131,7 +119,7 @@ SCENE_CASE(pass_many, 0)
 		ww_timeline_unref(timelines[i]);
 }
 
-CASE(pass_wait_for_name, 0)
+SCENE_CASE(pass_wait_for_name, 0)
 {
 	struct child agents[2];
 
@@ -142,7 +130,6 @@ CASE(pass_wait_for_name, 0)
 	agent_must(&agents[0], WW_OK, "put 0 x");
 	agent_answers(&agents[1], WW_OK);
 	must_follow(&agents[0], &agents[1], 1);
-	end_two(agents);
 }
 
 /* --- streams --- */
@@ -172,7 +159,7 @@ static void relay(const char *first_device, const char *second_device)
 		agent_answers(&agents[i], WW_OK);
 	for (int i = 0; i < 2; i++)
 		agent_must(&agents[i], WW_OK, "is 1 live %d %d", RELAY_ROUNDS, RELAY_ROUNDS);
-	end_two(agents);
+	scene_end();
 }
 
 CASE_CALL(pass_between_streams, NEEDS_VALUES | WW_CAP_HOST_MEMORY, relay(NULL, NULL))

@@ -5,7 +5,6 @@
  * The users and groups need not exist: the kernel knows them by number. Alice is 61001, Bob 61002;
  * 61100 is a group.
  */
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,8 +49,8 @@ SCENE_CASE(user_mode, NEEDS_ROOT)
 /* A token opens what the mode closes, and only that timeline's page. */
 SCENE_CASE(user_token, NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child alice;
-	ENDED_BY(agent_end) struct child bob;
+	struct child alice;
+	struct child bob;
 
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
@@ -68,9 +67,9 @@ SCENE_CASE(user_token, NEEDS_ROOT)
 
 SCENE_CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 {
-	char pid[16];
 	struct child alice;
-	ENDED_BY(agent_end) struct child bob;
+	struct child bob;
+	const char *name;
 
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
@@ -78,9 +77,8 @@ SCENE_CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 	agent_must(&alice, WW_OK, "put 0 x mode=0644");
 	agent_must(&bob, WW_OK, "get 0 x");
 	agent_tell(&bob, "wait 0 1 wait_ms=forever");
-	snprintf(pid, sizeof(pid), "%d", (int)alice.pid);
-	child_kill(&alice);
-	agent_answers_with(&bob, WW_ERR_PEER_LOST, pid);
+	name = agent_kill(&alice);
+	agent_answers_with(&bob, WW_ERR_PEER_LOST, name);
 	agent_must(&bob, WW_ERR_PEER_LOST, "query 0 1");
 	agent_must(&bob, WW_OK, "query 0 0");
 }
@@ -109,8 +107,6 @@ SCENE_CASE(user_barrier, NEEDS_ROOT)
 	child_kill(&members[1]);
 	agent_must(&members[0], WW_ERR_PEER_LOST, "arrive wait_ms=forever");
 	agent_must(&members[2], WW_ERR_PEER_LOST, "arrive wait_ms=forever");
-	agent_end(&members[0]);
-	agent_end(&members[2]);
 	MUST_OK(ww_broker_remove(scene.broker, "y"));
 }
 
@@ -145,7 +141,6 @@ CASE(container_waits, NEEDS_ROOT)
 	agent_tell(&waiter, "wait 1 9 wait_ms=forever");
 	ww_timeline_unref(timeline);
 	agent_answers_with(&waiter, WW_ERR_PEER_LOST, "closed");
-	agent_end(&waiter);
 	scene_end();
 }
 
@@ -171,7 +166,6 @@ CASE(container_signals, NEEDS_ROOT)
 	child_kill(&signaller);
 	agent_answers_with(&waiter, WW_ERR_PEER_LOST, "ended");
 	agent_must(&waiter, WW_OK, "query 0 7");
-	agent_end(&waiter);
 	scene_end();
 }
 
@@ -199,7 +193,5 @@ CASE(container_barrier, NEEDS_ROOT)
 	child_kill(&members[2]);
 	agent_answers_with(&members[0], WW_ERR_PEER_LOST, "member 2");
 	agent_must(&members[1], WW_ERR_PEER_LOST, "arrive wait_ms=forever");
-	agent_end(&members[0]);
-	agent_end(&members[1]);
 	scene_end();
 }

@@ -111,13 +111,15 @@ ww_status obey_stream_store_page(void)
 
 /* --- cases --- */
 
-static void start(struct child *signaller, struct child waiters[2], const char *user)
+static struct child signaller;
+static struct child waiters[2];
+
+static void start(const char *user)
 {
-	scene_begin();
-	sync_start(signaller, NULL);
-	agent_must(signaller, WW_OK, "create 0");
-	agent_must(signaller, WW_OK, "put 0 x mode=0644");
-	agent_must(signaller, WW_OK, "signal 0 3");
+	sync_start(&signaller, NULL);
+	agent_must(&signaller, WW_OK, "create 0");
+	agent_must(&signaller, WW_OK, "put 0 x mode=0644");
+	agent_must(&signaller, WW_OK, "signal 0 3");
 	for (int i = 0; i < 2; i++) {
 		sync_start(&waiters[i], NULL);
 		if (user)
@@ -127,49 +129,32 @@ static void start(struct child *signaller, struct child waiters[2], const char *
 }
 
 /* The page is as it was, and goes on. */
-static void must_go_on(struct child *signaller, struct child *waiter)
+static void must_go_on(void)
 {
-	agent_must(waiter, WW_OK, "is 0 live 3 3");
-	agent_must(signaller, WW_OK, "is 0 live 3 3");
-	agent_tell(waiter, "wait 0 4 wait_ms=forever");
-	agent_must(signaller, WW_OK, "signal 0 4");
-	agent_answers(waiter, WW_OK);
+	agent_must(&waiters[1], WW_OK, "is 0 live 3 3");
+	agent_must(&signaller, WW_OK, "is 0 live 3 3");
+	agent_tell(&waiters[1], "wait 0 4 wait_ms=forever");
+	agent_must(&signaller, WW_OK, "signal 0 4");
+	agent_answers(&waiters[1], WW_OK);
 }
 
-static void end(struct child *signaller, struct child *waiter)
+SCENE_CASE(write_is_refused, 0)
 {
-	agent_end(waiter);
-	agent_end(signaller);
-	scene_end();
-}
-
-CASE(write_is_refused, 0)
-{
-	struct child signaller;
-	struct child waiters[2];
-
-	start(&signaller, waiters, NULL);
+	start(NULL);
 	agent_must(&waiters[0], WW_ERR_ACCESS, "map_page 0");
 	agent_must(&waiters[0], WW_ERR_ACCESS, "protect_page 0");
 	agent_must(&waiters[0], WW_OK, "private_page 0");
-	must_go_on(&signaller, &waiters[1]);
+	must_go_on();
 	agent_must(&waiters[0], WW_OK, "wait 0 4");
-	agent_end(&waiters[0]);
-	end(&signaller, &waiters[1]);
 }
 
-CASE(write_is_refused_to_other_user, NEEDS_ROOT)
+SCENE_CASE(write_is_refused_to_other_user, NEEDS_ROOT)
 {
-	struct child signaller;
-	struct child waiters[2];
-
-	start(&signaller, waiters, "61002 61002");
+	start("61002 61002");
 	agent_must(&waiters[0], WW_ERR_ACCESS, "reopen_page 0");
 	agent_must(&waiters[0], WW_ERR_ACCESS, "map_page 0");
 	agent_must(&waiters[0], WW_ERR_ACCESS, "protect_page 0");
-	must_go_on(&signaller, &waiters[1]);
-	agent_end(&waiters[0]);
-	end(&signaller, &waiters[1]);
+	must_go_on();
 }
 
 static void must_have_died(struct child *waiter)
@@ -180,38 +165,26 @@ static void must_have_died(struct child *waiter)
 		FAIL("the waiter that wrote ended with status %#x, not of SIGSEGV", status);
 }
 
-CASE(write_by_store_dies_alone, 0)
+SCENE_CASE(write_by_store_dies_alone, 0)
 {
-	struct child signaller;
-	struct child waiters[2];
-
-	start(&signaller, waiters, NULL);
+	start(NULL);
 	agent_tell(&waiters[0], "store_page 0");
 	must_have_died(&waiters[0]);
-	must_go_on(&signaller, &waiters[1]);
-	end(&signaller, &waiters[1]);
+	must_go_on();
 }
 
-CASE(write_by_stream_is_refused, NEEDS_VALUES)
+SCENE_CASE(write_by_stream_is_refused, NEEDS_VALUES)
 {
-	struct child signaller;
-	struct child waiters[2];
-
-	start(&signaller, waiters, NULL);
+	start(NULL);
 	agent_must(&waiters[0], WW_ERR_ACCESS, "fill_page 0");
 	agent_must(&waiters[0], WW_ERR_ACCESS, "stream_signal 0 9");
 	agent_must(&waiters[0], WW_OK, "sync");
-	must_go_on(&signaller, &waiters[1]);
-	agent_end(&waiters[0]);
-	end(&signaller, &waiters[1]);
+	must_go_on();
 }
 
-CASE(write_by_raw_stream_dies_alone, NEEDS_VALUES)
+SCENE_CASE(write_by_raw_stream_dies_alone, NEEDS_VALUES)
 {
-	struct child signaller;
-	struct child waiters[2];
-
-	start(&signaller, waiters, NULL);
+	start(NULL);
 	agent_must(&waiters[1], WW_OK, "stream_wait 0 3");
 	agent_tell(&waiters[0], "stream_store_page 0");
 	if (subject_is_cuda()) {
@@ -224,8 +197,7 @@ CASE(write_by_raw_stream_dies_alone, NEEDS_VALUES)
 	} else {
 		must_have_died(&waiters[0]);
 	}
-	must_go_on(&signaller, &waiters[1]);
+	must_go_on();
 	agent_must(&waiters[1], WW_OK, "stream_wait 0 4");
 	agent_must(&waiters[1], WW_OK, "sync");
-	end(&signaller, &waiters[1]);
 }
