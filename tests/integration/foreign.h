@@ -53,6 +53,20 @@ void foreign_give(struct child *agent, const struct ww_token *token);
 void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_t offset,
 	uint64_t bytes, uint32_t seed);
 
+/* Defines a case with a scene for each of the `kinds` of its file; the body sees the `kind`. */
+#define KIND_CASE(case_name, case_needs)                          \
+	static void case_name##_of(const char *kind);             \
+	CASE(case_name, case_needs)                               \
+	{                                                         \
+		for (size_t i = 0; i < CHECK_COUNT(kinds); i++) { \
+			check_row(kinds[i]);                      \
+			scene_begin();                            \
+			case_name##_of(kinds[i]);                 \
+			scene_end();                              \
+		}                                                 \
+	}                                                         \
+	static void case_name##_of(const char *kind)
+
 /* What a handle travels as. */
 struct foreign_handle {
 	struct ww_memory_handle ipc;

@@ -12,121 +12,101 @@
 
 static const char *const kinds[] = {"legacy", "pool"};
 
-static ww_memory *import(const struct ww_token *token)
+static struct child owner;
+static struct ww_token token; /* that the owner made, for writing */
+
+static void start_owner(const char *kind)
+{
+	foreign_owner(&owner, kind, 0, 0);
+	token = foreign_token(&owner, "write");
+}
+
+static ww_memory *import(void)
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
-		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &memory,
-		NULL));
+	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &memory));
 	return memory;
 }
 
-static void refuse(const struct ww_token *token, ww_status status, const char *word)
+static void refuse(ww_status status, const char *word)
 {
 	ww_memory *memory = (ww_memory *)&status;
 
-	MUST_REFUSE(status, word,
-		ww_memory_import(scene.device, scene.broker, token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
-			&memory, NULL));
-	MUST(!memory);
+	MUST_REFUSE(status, word, scene_import(&token, WW_ACCESS_WRITE, &memory));
 }
 
 /* Nobody gets it any more, also who has it; who has it keeps it. */
-CASE(foreign_owner_lets_go, WW_CAP_FOREIGN)
+KIND_CASE(foreign_owner_lets_go, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct ww_token token;
-		ww_memory *memory;
+	ww_memory *memory;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		memory = import(&token);
-		agent_must(&owner, WW_OK, "drop");
-		refuse(&token, WW_ERR_NOT_FOUND, "release");
-		pattern_verify(memory, 1);
-		ww_memory_unref(memory);
-		refuse(&token, WW_ERR_NOT_FOUND, "release");
-		/* Wrapped again it is another object. */
-		agent_must(&owner, WW_OK, "wrap 0 0");
-		refuse(&token, WW_ERR_NOT_FOUND, "release");
-		token = foreign_token(&owner, "write");
-		memory = import(&token);
-		pattern_verify(memory, 1);
-		ww_memory_unref(memory);
-		agent_end(&owner);
-		scene_end();
-	}
+	start_owner(kind);
+	memory = import();
+	agent_must(&owner, WW_OK, "drop");
+	refuse(WW_ERR_NOT_FOUND, "release");
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	refuse(WW_ERR_NOT_FOUND, "release");
+	/* Wrapped again it is another object. */
+	agent_must(&owner, WW_OK, "wrap 0 0");
+	refuse(WW_ERR_NOT_FOUND, "release");
+	token = foreign_token(&owner, "write");
+	memory = import();
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
 }
 
 /*
  * The next tensor of a caching allocator's segment, while one before it is still held here: the
  * bytes are the same.
  */
-CASE(foreign_wrapped_anew_while_held, WW_CAP_FOREIGN)
+KIND_CASE(foreign_wrapped_anew_while_held, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		ww_memory *memories[4];
-		struct child owner;
-		struct ww_token token;
+	ww_memory *memories[4];
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 1000);
-		for (int round = 0; round < 4; round++) {
-			token = foreign_token(&owner, "write");
-			memories[round] = import(&token);
-			pattern_verify(memories[round], 1 + (uint32_t)round * 500);
-			agent_must(&owner, WW_OK, "drop");
-			refuse(&token, WW_ERR_NOT_FOUND, "release");
-			agent_must(&owner, WW_OK, "wrap %d 1000", (round + 1) * 500);
-		}
-		ww_memory_unref(memories[0]);
-		ww_memory_unref(memories[2]);
-		agent_must(&owner, WW_OK, "fill 2");
-		pattern_verify(memories[1], 2 + 500);
-		pattern_write(memories[1], 3);
-		ww_memory_unref(memories[1]);
+	foreign_owner(&owner, kind, 0, 1000);
+	for (int round = 0; round < 4; round++) {
+		token = foreign_token(&owner, "write");
+		memories[round] = import();
+		pattern_verify(memories[round], 1 + (uint32_t)round * 500);
 		agent_must(&owner, WW_OK, "drop");
-		agent_must(&owner, WW_OK, "wrap 500 1000");
-		agent_must(&owner, WW_OK, "verify 3");
-		pattern_verify(memories[3], 2 + 1500);
-		ww_memory_unref(memories[3]);
-		agent_end(&owner);
-		scene_end();
+		refuse(WW_ERR_NOT_FOUND, "release");
+		agent_must(&owner, WW_OK, "wrap %d 1000", (round + 1) * 500);
 	}
+	ww_memory_unref(memories[0]);
+	ww_memory_unref(memories[2]);
+	agent_must(&owner, WW_OK, "fill 2");
+	pattern_verify(memories[1], 2 + 500);
+	pattern_write(memories[1], 3);
+	ww_memory_unref(memories[1]);
+	agent_must(&owner, WW_OK, "drop");
+	agent_must(&owner, WW_OK, "wrap 500 1000");
+	agent_must(&owner, WW_OK, "verify 3");
+	pattern_verify(memories[3], 2 + 1500);
+	ww_memory_unref(memories[3]);
 }
 
-CASE(foreign_owner_killed, WW_CAP_FOREIGN)
+KIND_CASE(foreign_owner_killed, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct ww_token token;
-		ww_memory *memory;
+	ww_memory *memory;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		memory = import(&token);
-		child_kill(&owner);
-		refuse(&token, WW_ERR_PEER_LOST, "ended");
-		pattern_verify(memory, 1);
-		pattern_write(memory, 2);
-		pattern_verify(memory, 2);
-		ww_memory_unref(memory);
-		scene_has_objects(0);
-		refuse(&token, WW_ERR_NOT_FOUND, "ended");
-		scene_end();
-	}
+	start_owner(kind);
+	memory = import();
+	child_kill(&owner);
+	refuse(WW_ERR_PEER_LOST, "ended");
+	pattern_verify(memory, 1);
+	pattern_write(memory, 2);
+	pattern_verify(memory, 2);
+	ww_memory_unref(memory);
+	scene_has_objects(0);
+	refuse(WW_ERR_NOT_FOUND, "ended");
 }
 
 /* Where no broker tells, the page does: its lock is gone. */
 DEVICE_CASE(foreign_owner_killed_with_descriptor, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
-	struct child owner;
 	ww_memory *memory;
 	ww_memory *again;
 	OWN(fd) int fd;
@@ -155,19 +135,16 @@ DEVICE_CASE(foreign_owner_killed_with_descriptor, WW_CAP_FOREIGN)
 /* A mistake of the owner's: it is told, and nobody gets wrong memory. */
 SCENE_CASE(foreign_owner_frees_too_early, WW_CAP_FOREIGN)
 {
-	struct ww_token token;
 	struct ww_token other;
 	ww_memory *memory;
-	ENDED_BY(agent_end) struct child owner;
 
-	foreign_owner(&owner, "legacy", 0, 0);
-	token = foreign_token(&owner, "write");
+	start_owner("legacy");
 	agent_must(&owner, WW_OK, "free");
-	refuse(&token, WW_ERR_PEER_LOST, "freed");
+	refuse(WW_ERR_PEER_LOST, "freed");
 	agent_tell(&owner, "export write");
 	agent_answers_with(&owner, WW_ERR_STATE, "freed");
 	agent_must(&owner, WW_OK, "alloc legacy %d 2", FOREIGN_BYTES);
-	refuse(&token, WW_ERR_PEER_LOST, "freed");
+	refuse(WW_ERR_PEER_LOST, "freed");
 	agent_tell(&owner, "export write");
 	agent_answers_with(&owner, WW_ERR_STATE, "freed");
 	agent_must(&owner, WW_OK, "free");
@@ -179,11 +156,11 @@ SCENE_CASE(foreign_owner_frees_too_early, WW_CAP_FOREIGN)
 	agent_must(&owner, WW_OK, "alloc legacy %d 3", FOREIGN_BYTES);
 	agent_must(&owner, WW_OK, "wrap 0 0");
 	other = foreign_token(&owner, "write");
-	memory = import(&other);
+	MUST_OK(scene_import(&other, WW_ACCESS_WRITE, &memory));
 	pattern_verify(memory, 3);
-	refuse(&token, WW_ERR_NOT_FOUND, "release");
+	refuse(WW_ERR_NOT_FOUND, "release");
 	ww_memory_unref(memory);
-	refuse(&token, WW_ERR_NOT_FOUND, "release");
+	refuse(WW_ERR_NOT_FOUND, "release");
 }
 
 /*
@@ -192,18 +169,16 @@ SCENE_CASE(foreign_owner_frees_too_early, WW_CAP_FOREIGN)
  */
 SCENE_CASE(foreign_address_reused_100_times, WW_CAP_FOREIGN)
 {
-	ENDED_BY(agent_end) struct child owner;
 	OWN(memory) ww_memory *former = NULL;
 
 	foreign_start(&owner);
 	for (int i = 0; i < 100; i++) {
-		struct ww_token token;
 		ww_memory *memory;
 
 		agent_must(&owner, WW_OK, "alloc legacy %d %d", 1 << 16, i);
 		agent_must(&owner, WW_OK, "wrap 0 0");
 		token = foreign_token(&owner, "write");
-		memory = import(&token);
+		memory = import();
 		pattern_verify(memory, (uint32_t)i);
 		ww_memory_unref(former);
 		former = i % 2 ? memory : NULL;
@@ -216,17 +191,14 @@ SCENE_CASE(foreign_address_reused_100_times, WW_CAP_FOREIGN)
 
 SCENE_CASE(foreign_pool_address_reused, WW_CAP_FOREIGN)
 {
-	ENDED_BY(agent_end) struct child owner;
-
 	foreign_start(&owner);
 	for (int i = 0; i < 20; i++) {
-		struct ww_token token;
 		ww_memory *memory;
 
 		agent_must(&owner, WW_OK, "alloc pool %d %d", 1 << 20, i);
 		agent_must(&owner, WW_OK, "wrap 0 0");
 		token = foreign_token(&owner, "write");
-		memory = import(&token);
+		memory = import();
 		pattern_verify(memory, (uint32_t)i);
 		ww_memory_unref(memory);
 		agent_must(&owner, WW_OK, "drop");
@@ -235,86 +207,64 @@ SCENE_CASE(foreign_pool_address_reused, WW_CAP_FOREIGN)
 }
 
 /* Who was given it dies: nothing of that is the owner's concern. */
-CASE(foreign_importer_killed, WW_CAP_FOREIGN)
+KIND_CASE(foreign_importer_killed, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct child reader;
-		struct ww_token token;
+	struct child reader;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		foreign_start(&reader);
-		foreign_give(&reader, &token);
-		agent_must(&reader, WW_OK, "write 2");
-		child_kill(&reader);
-		agent_must(&owner, WW_OK, "check 2");
-		agent_must(&owner, WW_OK, "drop");
-		agent_must(&owner, WW_OK, "free");
-		agent_end(&owner);
-		scene_end();
-	}
+	start_owner(kind);
+	foreign_start(&reader);
+	foreign_give(&reader, &token);
+	agent_must(&reader, WW_OK, "write 2");
+	child_kill(&reader);
+	agent_must(&owner, WW_OK, "check 2");
+	agent_must(&owner, WW_OK, "drop");
+	agent_must(&owner, WW_OK, "free");
 }
 
 /*
  * As many streams as a GPU has queues wait for this very thread: letting go waits for none of them.
  */
-CASE(foreign_let_go_while_streams_wait, WW_CAP_FOREIGN)
+KIND_CASE(foreign_let_go_while_streams_wait, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		ww_stream *streams[8];
-		ww_timeline *timeline;
-		struct child owner;
-		struct ww_token token;
-		ww_memory *memory;
+	ww_stream *streams[8];
+	ww_timeline *timeline;
+	ww_memory *memory;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		memory = import(&token);
-		timeline = timeline_make(0, 0);
-		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
-			streams[j] = stream_make(scene.device);
-			stream_hold(streams[j], timeline, 1);
-		}
-		ww_memory_unref(memory);
-		MUST_OK(ww_timeline_signal(timeline, 1));
-		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
-			MUST_OK(ww_stream_synchronize(streams[j], WW_FOREVER, NULL));
-			ww_stream_unref(streams[j]);
-		}
-		ww_timeline_unref(timeline);
-		memory = import(&token);
-		pattern_verify(memory, 1);
-		ww_memory_unref(memory);
-		agent_end(&owner);
-		scene_end();
+	start_owner(kind);
+	memory = import();
+	timeline = timeline_make(0, 0);
+	for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
+		streams[j] = stream_make(scene.device);
+		stream_hold(streams[j], timeline, 1);
 	}
+	ww_memory_unref(memory);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
+		MUST_OK(ww_stream_synchronize(streams[j], WW_FOREVER, NULL));
+		ww_stream_unref(streams[j]);
+	}
+	ww_timeline_unref(timeline);
+	memory = import();
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
 }
 
 /* What was opened before it is refused is not closed behind a stream that waits either. */
 SCENE_CASE(foreign_refused_while_stream_waits, WW_CAP_FOREIGN | NEEDS_FAKE)
 {
-	ENDED_BY(agent_end) struct child owner;
 	OWN(timeline) ww_timeline *timeline;
-	struct ww_token token;
 	OWN(memory) ww_memory *memory;
 	OWN(stream) ww_stream *stream;
 
-	foreign_owner(&owner, "legacy", 0, 0);
-	token = foreign_token(&owner, "write");
+	start_owner("legacy");
 	timeline = timeline_make(0, 0);
 	stream = stream_make(scene.device);
 	stream_hold(stream, timeline, 1);
 	fake_get()->fail("cuMemGetAddressRange", 1, WW_CUDA_ERROR_UNKNOWN);
-	MUST_REFUSE(WW_ERR_DEVICE, "how large",
-		ww_memory_import(scene.device, scene.broker, &token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
-			&memory, NULL));
+	refuse(WW_ERR_DEVICE, "how large");
 	fake_get()->fail_off();
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
-	memory = import(&token);
+	memory = import();
 	pattern_verify(memory, 1);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));

@@ -14,17 +14,26 @@
 
 static const char *const kinds[] = {"legacy", "pool", "vmm"};
 
-static ww_memory *import(const struct ww_token *token, uint32_t access, struct ww_object_info *info)
+static struct child owner;
+static struct ww_token token; /* that the owner made, for writing */
+
+static void start_owner(const char *kind)
+{
+	foreign_owner(&owner, kind, 0, 0);
+	token = foreign_token(&owner, "write");
+}
+
+static ww_memory *import(const struct ww_token *from, uint32_t access, struct ww_object_info *info)
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
+	MUST_OK(ww_memory_import(scene.device, scene.broker, from,
 		WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, info));
 	return memory;
 }
 
 /* Both see what the other writes, at the right place. */
-static void must_share(struct child *owner, ww_memory *span)
+static void must_share(ww_memory *span)
 {
 	struct ww_memory_info info = memory_info(span);
 
@@ -32,59 +41,45 @@ static void must_share(struct child *owner, ww_memory *span)
 	MUST_EQUAL(FOREIGN_OFFSET, info.offset);
 	MUST_EQUAL(FOREIGN_BYTES, info.total_bytes);
 	pattern_verify(span, 1 + FOREIGN_OFFSET);
-	agent_must(owner, WW_OK, "fill 2");
+	agent_must(&owner, WW_OK, "fill 2");
 	pattern_verify(span, 2 + FOREIGN_OFFSET);
 	pattern_write(span, 3);
-	agent_must(owner, WW_OK, "verify 3");
+	agent_must(&owner, WW_OK, "verify 3");
 }
 
-CASE(foreign_by_token, WW_CAP_FOREIGN)
+KIND_CASE(foreign_by_token, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct ww_object_info info = WW_INIT(struct ww_object_info);
-		struct child owner;
-		struct ww_token token;
-		ww_memory *memory;
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_memory *memory;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
-		token = foreign_token(&owner, "write");
-		memory = import(&token, WW_ACCESS_WRITE, &info);
-		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
-		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
-		MUST_EQUAL(FOREIGN_BYTES, info.bytes);
-		MUST_EQUAL(info.memory_kind, memory_info(memory).kind);
-		must_share(&owner, memory);
-		ww_memory_unref(memory);
-		agent_end(&owner);
-		scene_end();
-	}
+	foreign_owner(&owner, kind, FOREIGN_OFFSET, FOREIGN_SPAN);
+	token = foreign_token(&owner, "write");
+	memory = import(&token, WW_ACCESS_WRITE, &info);
+	MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+	MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+	MUST_EQUAL(FOREIGN_BYTES, info.bytes);
+	MUST_EQUAL(info.memory_kind, memory_info(memory).kind);
+	must_share(memory);
+	ww_memory_unref(memory);
 }
 
-CASE(foreign_by_name, WW_CAP_FOREIGN)
+KIND_CASE(foreign_by_name, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		const struct ww_get_params params = {
-			.struct_size = sizeof(params),
-			.access = WW_ACCESS_WRITE,
-			.flags = WW_IMPORT_NO_SLOW_ROUTE,
-		};
-		struct ww_object_info info = WW_INIT(struct ww_object_info);
-		struct child owner;
-		ww_memory *memory;
+	const struct ww_get_params params = {
+		.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.flags = WW_IMPORT_NO_SLOW_ROUTE,
+	};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_memory *memory;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
-		agent_must(&owner, WW_OK, "put x state=shared");
-		MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, 0, NULL, &memory,
-			&info));
-		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
-		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
-		must_share(&owner, memory);
-		ww_memory_unref(memory);
-		agent_end(&owner);
-		scene_end();
-	}
+	foreign_owner(&owner, kind, FOREIGN_OFFSET, FOREIGN_SPAN);
+	agent_must(&owner, WW_OK, "put x state=shared");
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, 0, NULL, &memory, &info));
+	MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+	MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+	must_share(memory);
+	ww_memory_unref(memory);
 }
 
 /* Over a socket exactly the part comes; of a pool nothing, for it needs two descriptors. */
@@ -92,7 +87,6 @@ CASE(foreign_by_descriptor, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_device *device = subject_open();
-		struct child owner;
 		ww_memory *memory;
 
 		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
@@ -116,49 +110,42 @@ CASE(foreign_by_descriptor, WW_CAP_FOREIGN)
 	}
 }
 
-CASE(foreign_imported_twice_is_one, WW_CAP_FOREIGN)
+KIND_CASE(foreign_imported_twice_is_one, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct ww_token tokens[2];
-		ww_memory *first;
-		ww_memory *second;
-		ww_memory *span;
+	struct ww_token tokens[2];
+	ww_memory *first;
+	ww_memory *second;
+	ww_memory *span;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		tokens[0] = foreign_token(&owner, "write");
-		tokens[1] = foreign_token(&owner, "write offset=64 bytes=64");
-		first = import(&tokens[0], WW_ACCESS_WRITE, NULL);
-		span = import(&tokens[1], WW_ACCESS_WRITE, NULL);
-		MUST(ww_memory_pointer(span) == (char *)ww_memory_pointer(first) + 64);
-		for (int round = 0; round < 4; round++) {
-			second = import(&tokens[round % 2], WW_ACCESS_WRITE, NULL);
-			memory_must_be_same(round % 2 ? span : first, second);
-			ww_memory_unref(second);
-		}
-		pattern_verify(first, 1);
-		ww_memory_unref(first);
-		pattern_verify(span, 1 + 64);
-		ww_memory_unref(span);
-		/* And after all of it was let go of. */
-		first = import(&tokens[1], WW_ACCESS_READ, NULL);
-		pattern_verify(first, 1 + 64);
-		ww_memory_unref(first);
-		agent_end(&owner);
-		scene_end();
+	foreign_owner(&owner, kind, 0, 0);
+	tokens[0] = foreign_token(&owner, "write");
+	tokens[1] = foreign_token(&owner, "write offset=64 bytes=64");
+	first = import(&tokens[0], WW_ACCESS_WRITE, NULL);
+	span = import(&tokens[1], WW_ACCESS_WRITE, NULL);
+	MUST(ww_memory_pointer(span) == (char *)ww_memory_pointer(first) + 64);
+	for (int round = 0; round < 4; round++) {
+		second = import(&tokens[round % 2], WW_ACCESS_WRITE, NULL);
+		memory_must_be_same(round % 2 ? span : first, second);
+		ww_memory_unref(second);
 	}
+	pattern_verify(first, 1);
+	ww_memory_unref(first);
+	pattern_verify(span, 1 + 64);
+	ww_memory_unref(span);
+	/* And after all of it was let go of. */
+	first = import(&tokens[1], WW_ACCESS_READ, NULL);
+	pattern_verify(first, 1 + 64);
+	ww_memory_unref(first);
 }
 
 #define THREADS 8
 #define ROUNDS  20
 
-static void *import_often(void *context)
+static void *import_often(void *unused)
 {
-	const struct ww_token *token = context;
-
+	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
-		ww_memory *memory = import(token, WW_ACCESS_WRITE, NULL);
+		ww_memory *memory = import(&token, WW_ACCESS_WRITE, NULL);
 
 		pattern_verify(memory, 1);
 		ww_memory_unref(memory);
@@ -166,51 +153,34 @@ static void *import_often(void *context)
 	return NULL;
 }
 
-CASE(foreign_imported_by_threads_is_one, WW_CAP_FOREIGN)
+KIND_CASE(foreign_imported_by_threads_is_one, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct ww_token token;
-		pthread_t threads[THREADS];
+	pthread_t threads[THREADS];
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		for (int t = 0; t < THREADS; t++)
-			MUST_EQUAL(0, pthread_create(&threads[t], NULL, import_often, &token));
-		for (int t = 0; t < THREADS; t++)
-			MUST_EQUAL(0, pthread_join(threads[t], NULL));
-		agent_end(&owner);
-		scene_end();
-	}
+	start_owner(kind);
+	for (int t = 0; t < THREADS; t++)
+		MUST_EQUAL(0, pthread_create(&threads[t], NULL, import_often, NULL));
+	for (int t = 0; t < THREADS; t++)
+		MUST_EQUAL(0, pthread_join(threads[t], NULL));
 }
 
-static void *import_only(void *context)
+static void *import_only(void *unused)
 {
-	const struct ww_token *token = context;
-
+	(void)unused;
 	for (int i = 0; i < 10 * ROUNDS; i++)
-		ww_memory_unref(import(token, WW_ACCESS_WRITE, NULL));
+		ww_memory_unref(import(&token, WW_ACCESS_WRITE, NULL));
 	return NULL;
 }
 
 /* One thread often opens what the other one is just closing, which the driver does not bear. */
-CASE(foreign_opened_while_closed, WW_CAP_FOREIGN)
+KIND_CASE(foreign_opened_while_closed, WW_CAP_FOREIGN)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct ww_token token;
-		pthread_t thread;
+	pthread_t thread;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		MUST_EQUAL(0, pthread_create(&thread, NULL, import_only, &token));
-		import_only(&token);
-		MUST_EQUAL(0, pthread_join(thread, NULL));
-		agent_end(&owner);
-		scene_end();
-	}
+	start_owner(kind);
+	MUST_EQUAL(0, pthread_create(&thread, NULL, import_only, NULL));
+	import_only(NULL);
+	MUST_EQUAL(0, pthread_join(thread, NULL));
 }
 
 /* The driver cuts small allocations from one block: each is found at its own place. */
@@ -219,7 +189,6 @@ SCENE_CASE(foreign_small_allocations, WW_CAP_FOREIGN)
 	struct child owners[3];
 
 	for (size_t i = 0; i < CHECK_COUNT(owners); i++) {
-		struct ww_token token;
 		ww_memory *memory;
 
 		foreign_start(&owners[i]);
@@ -234,8 +203,6 @@ SCENE_CASE(foreign_small_allocations, WW_CAP_FOREIGN)
 		pattern_verify(memory, (uint32_t)(100 + 10 + i));
 		ww_memory_unref(memory);
 	}
-	for (size_t i = 0; i < CHECK_COUNT(owners); i++)
-		agent_end(&owners[i]);
 }
 
 /* ... also where one process has two side by side, opened at once and one after the other. */
@@ -243,7 +210,6 @@ SCENE_CASE(foreign_two_small_allocations, WW_CAP_FOREIGN)
 {
 	struct ww_token tokens[2];
 	ww_memory *memories[2];
-	ENDED_BY(agent_end) struct child owner;
 
 	foreign_start(&owner);
 	for (int i = 0; i < 2; i++) {
@@ -274,10 +240,8 @@ SCENE_CASE(foreign_two_small_allocations, WW_CAP_FOREIGN)
 /* Two parts of one pool, one after the other and side by side. */
 SCENE_CASE(foreign_many_of_one_pool, WW_CAP_FOREIGN)
 {
-	struct ww_token token;
 	ww_memory *memory;
-	ENDED_BY(agent_end) struct child owner;
-	ENDED_BY(agent_end) struct child reader;
+	struct child reader;
 
 	foreign_owner(&owner, "pool", 0, 0);
 	foreign_start(&reader);
@@ -295,13 +259,13 @@ SCENE_CASE(foreign_many_of_one_pool, WW_CAP_FOREIGN)
 /* Also where it is mapped for writing: no token for reading becomes one for writing here. */
 static void must_be_for_reading(ww_memory *memory)
 {
-	struct ww_token token;
+	struct ww_token more;
 
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
 		ww_memory_export(memory, scene.broker,
 			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE), NULL,
-			&token));
+			&more));
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
 		ww_memory_put(memory, scene.broker, NULL,
 			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER,
@@ -314,17 +278,13 @@ SCENE_CASE(foreign_access, WW_CAP_FOREIGN)
 {
 	struct ww_token reading;
 	struct ww_token writing;
-	ENDED_BY(agent_end) struct child owner;
 	OWN(memory) ww_memory *memory;
 	ww_memory *again;
 
 	foreign_owner(&owner, "legacy", 0, 0);
 	reading = foreign_token(&owner, "");
 	writing = foreign_token(&owner, "write");
-	MUST_REFUSE(WW_ERR_ACCESS, "reading",
-		ww_memory_import(scene.device, scene.broker, &reading,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
-			&memory, NULL));
+	MUST_REFUSE(WW_ERR_ACCESS, "reading", scene_import(&reading, WW_ACCESS_WRITE, &memory));
 	memory = import(&writing, WW_ACCESS_WRITE, NULL);
 	again = import(&reading, WW_ACCESS_READ, NULL);
 	must_be_for_reading(again);
@@ -335,73 +295,50 @@ SCENE_CASE(foreign_access, WW_CAP_FOREIGN)
 
 	memory = import(&reading, WW_ACCESS_READ, NULL);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
-	MUST_REFUSE(WW_ERR_STATE, "release",
-		ww_memory_import(scene.device, scene.broker, &writing,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
-			NULL));
+	MUST_REFUSE(WW_ERR_STATE, "release", scene_import(&writing, WW_ACCESS_WRITE, &again));
 	pattern_verify(memory, 1);
 }
 
-CASE(foreign_on_two_gpus, WW_CAP_FOREIGN | NEEDS_PEER)
+KIND_CASE(foreign_on_two_gpus, WW_CAP_FOREIGN | NEEDS_PEER)
 {
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		ww_device *other = subject_open_other();
-		struct child owner;
-		struct ww_token token;
-		ww_memory *here;
-		ww_memory *there;
+	ww_device *other = subject_open_other();
+	ww_memory *here;
+	ww_memory *there;
 
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		here = import(&token, WW_ACCESS_WRITE, NULL);
-		MUST_OK(ww_memory_import(other, scene.broker, &token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &there,
-			NULL));
-		MUST(here != there);
-		MUST_EQUAL(WW_ROUTE_LOCAL, memory_info(here).route);
-		MUST_EQUAL(WW_ROUTE_PEER, memory_info(there).route);
-		MUST_MATCH(memory_info(here).home_uuid, memory_info(there).home_uuid,
-			WW_DEVICE_UUID_BYTES);
-		pattern_write(there, 6);
-		pattern_verify(here, 6);
-		ww_memory_unref(here);
-		pattern_verify(there, 6);
-		ww_memory_unref(there);
-		agent_end(&owner);
-		scene_end();
-		ww_device_unref(other);
-	}
+	start_owner(kind);
+	here = import(&token, WW_ACCESS_WRITE, NULL);
+	MUST_OK(ww_memory_import(other, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &there, NULL));
+	MUST(here != there);
+	MUST_EQUAL(WW_ROUTE_LOCAL, memory_info(here).route);
+	MUST_EQUAL(WW_ROUTE_PEER, memory_info(there).route);
+	MUST_MATCH(memory_info(here).home_uuid, memory_info(there).home_uuid, WW_DEVICE_UUID_BYTES);
+	pattern_write(there, 6);
+	pattern_verify(here, 6);
+	ww_memory_unref(here);
+	pattern_verify(there, 6);
+	ww_memory_unref(there);
+	ww_device_unref(other);
 }
 
 /* Who imports sees one GPU only, and it is not the one that holds the bytes. */
-CASE(foreign_of_hidden_gpu, WW_CAP_FOREIGN | NEEDS_PEER)
+KIND_CASE(foreign_of_hidden_gpu, WW_CAP_FOREIGN | NEEDS_PEER)
 {
 	char setting[SUBJECT_SETTING_BYTES];
 	const char *const environment[] = {"WW_TEST_DEVICE=cuda:0", setting, NULL};
 	const struct child_options options = {.environment = environment, .type = SOCK_SEQPACKET};
 	ww_device *other = subject_open_other();
+	struct child reader;
 
 	subject_see_only(other, setting);
 	ww_device_unref(other);
-	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child owner;
-		struct child reader;
-		struct ww_token token;
-
-		scene_begin();
-		foreign_owner(&owner, kinds[i], 0, 0);
-		token = foreign_token(&owner, "write");
-		child_start(&reader, "role_foreign", &options);
-		foreign_give(&reader, &token);
-		agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
-		agent_must(&reader, WW_OK, "verify 1");
-		agent_must(&reader, WW_OK, "write 2");
-		agent_must(&owner, WW_OK, "check 2");
-		agent_end(&reader);
-		agent_end(&owner);
-		scene_end();
-	}
+	start_owner(kind);
+	child_start(&reader, "role_foreign", &options);
+	foreign_give(&reader, &token);
+	agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
+	agent_must(&reader, WW_OK, "verify 1");
+	agent_must(&reader, WW_OK, "write 2");
+	agent_must(&owner, WW_OK, "check 2");
 }
 
 /* --- containers --- */
@@ -419,9 +356,7 @@ static void begin_container(void)
  */
 CASE(foreign_into_container, WW_CAP_FOREIGN | NEEDS_ROOT)
 {
-	struct child owner;
 	struct child inside;
-	struct ww_token token;
 
 	begin_container();
 	foreign_owner(&owner, "pool", 0, 0);
@@ -431,8 +366,6 @@ CASE(foreign_into_container, WW_CAP_FOREIGN | NEEDS_ROOT)
 	agent_must(&inside, WW_OK, "verify 1");
 	agent_must(&inside, WW_OK, "write 2");
 	agent_must(&owner, WW_OK, "check 2");
-	agent_end(&inside);
-	agent_end(&owner);
 	scene_end();
 }
 
@@ -443,9 +376,7 @@ CASE(foreign_between_equal_pids, WW_CAP_FOREIGN | NEEDS_ROOT)
 
 	begin_container();
 	for (size_t i = 0; i < CHECK_COUNT(several); i++) {
-		struct child owner;
 		struct child inside;
-		struct ww_token token;
 
 		container_start("role_foreign_inside", &owner, NULL);
 		agent_must(&owner, WW_OK, "alloc %s %d 1", several[i], FOREIGN_BYTES);

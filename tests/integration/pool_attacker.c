@@ -190,7 +190,7 @@ static void begin(struct cast *cast)
 
 static void end(struct cast *cast)
 {
-	agent_end(&cast->victim);
+	child_end_all();
 	attacker_end(&cast->attacker);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(cast->slices[i]);
@@ -284,10 +284,7 @@ CASE(attacker_with_a_broker_at_home, 0)
 	for (int i = 0; i < 2; i++) {
 		ww_status expected = i ? WW_ERR_ACCESS : WW_ERR_NOT_FOUND;
 
-		MUST_REFUSE(expected, "",
-			ww_memory_import(scene.device, scene.broker, &tokens[i],
-				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
-				&home, NULL));
+		MUST_REFUSE(expected, "", scene_import(&tokens[i], WW_ACCESS_WRITE, &home));
 		unsetenv("WARPWAY_BROKER");
 		MUST_REFUSE(expected, "",
 			ww_memory_import(scene.device, NULL, &tokens[i],
@@ -348,7 +345,6 @@ static void begin_company(struct company *company)
 static void end_company(struct company *company)
 {
 	raw_close(&company->raw);
-	agent_end(&company->owner);
 	scene_end();
 }
 
@@ -423,7 +419,6 @@ CASE(attacker_among_holders, 0)
 	}
 	if (are_of_two_users()) /* the owner has taken out what nobody uses */
 		(void)find_holder(&company);
-	agent_end(&member);
 	end_company(&company);
 }
 
@@ -478,7 +473,6 @@ CASE(attacker_shows_marks_of_another, NEEDS_ROOT)
 	agent_must(&company.owner, WW_OK, "alloc 2 2048");
 	MUST_OK(raw_release(&company.raw, put.id));
 	page_close(&page);
-	agent_end(&member);
 	end_company(&company);
 }
 
@@ -511,6 +505,5 @@ CASE(attacker_among_chunks, 0)
 	agent_must(&member, WW_OK, "look 0 5");
 	agent_must(&member, WW_OK, "paint 0 6");
 	agent_must(&company.owner, WW_OK, "look 1 6");
-	agent_end(&member);
 	end_company(&company);
 }

@@ -36,6 +36,7 @@ static void end(struct cast *cast)
 {
 	ww_memory *slice;
 
+	child_end_all();
 	pool_comes_to(cast->pool, 0, 0);
 	slice = slice_make(cast->pool, CHUNK, 2);
 	pattern_verify(slice, 2);
@@ -177,8 +178,6 @@ CASE(end_of_broker, 0)
 	pool_restart_broker();
 	pool_must_be(cast.pool, 0, CHUNK);
 	agent_must(&late, WW_OK, "unref 0");
-	agent_end(&late);
-	agent_end(&cast.agent);
 	end(&cast);
 }
 
@@ -253,8 +252,7 @@ static void cut_owner(struct loss *loss)
 
 static void end_loss(struct loss *loss)
 {
-	agent_end(&loss->member);
-	agent_end(&loss->owner);
+	child_end_all();
 	if (loss->former.group) {
 		scene.open_fds = scene_info().open_fds;
 		broker_kill(&loss->former);

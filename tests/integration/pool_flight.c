@@ -69,7 +69,6 @@ static void receive_after(enum ending ending)
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	for (int i = 0; i < SLICES; i++)
 		tokens[i] = deliver(&owner, i, LONG);
@@ -80,16 +79,13 @@ static void receive_after(enum ending ending)
 	import_all(&agent, tokens);
 	agent_end(&agent);
 	scene_has_objects(0);
-	if (ending == ONLY_CLOSES)
-		agent_end(&owner);
-	scene_end();
 }
 
-CASE_CALL(flight_outlives_a_killed_owner, 0, receive_after(IS_KILLED))
-CASE_CALL(flight_outlives_an_exit, 0, receive_after(EXITS))
-CASE_CALL(flight_outlives_a_quick_exit, 0, receive_after(QUITS))
-CASE_CALL(flight_outlives_the_pool, 0, receive_after(LETS_GO))
-CASE_CALL(flight_outlives_the_pool_of_a_living_process, 0, receive_after(ONLY_CLOSES))
+SCENE_CASE_CALL(flight_outlives_a_killed_owner, 0, receive_after(IS_KILLED))
+SCENE_CASE_CALL(flight_outlives_an_exit, 0, receive_after(EXITS))
+SCENE_CASE_CALL(flight_outlives_a_quick_exit, 0, receive_after(QUITS))
+SCENE_CASE_CALL(flight_outlives_the_pool, 0, receive_after(LETS_GO))
+SCENE_CASE_CALL(flight_outlives_the_pool_of_a_living_process, 0, receive_after(ONLY_CLOSES))
 
 /* One slice after the other, and nothing of the pool is kept in between. */
 SCENE_CASE(flight_received_one_by_one, 0)
@@ -131,16 +127,12 @@ static void end_without_flight(void (*before)(struct child *owner, struct child 
 	struct child owner;
 	struct child agent;
 
-	scene_begin();
 	start_owner(&owner);
 	pool_start(&agent, NULL);
 	before(&owner, &agent);
 	child_kill(&owner);
 	scene_has_holders(agent.pid ? 2 : 1);
 	MUST_EQUAL(0, count_escrows());
-	if (agent.pid)
-		agent_end(&agent);
-	scene_end();
 }
 
 static void receive_now(struct child *owner, struct child *agent)
@@ -158,14 +150,12 @@ static void receive_and_end(struct child *owner, struct child *agent)
 {
 	receive_now(owner, agent);
 	agent_end(agent);
-	agent->pid = 0;
 	scene_has_holders(2);
 }
 
 static void revoke(struct child *owner, struct child *agent)
 {
 	agent_end(agent);
-	agent->pid = 0;
 	(void)deliver(owner, 0, LONG);
 	agent_must(owner, WW_OK, "revoke 0");
 }
@@ -184,17 +174,17 @@ static void receive_beside_a_token(struct child *owner, struct child *agent)
 static void export_plainly(struct child *owner, struct child *agent)
 {
 	agent_end(agent);
-	agent->pid = 0;
 	agent_must(owner, WW_OK, "export 0 write uses=1" LONG);
 	(void)pool_hear_token(owner);
 }
 
-CASE_CALL(flight_that_was_received_keeps_nothing, 0, end_without_flight(receive_now))
-CASE_CALL(flight_received_by_an_ended_process_keeps_nothing, 0, end_without_flight(receive_and_end))
-CASE_CALL(flight_received_beside_a_token_keeps_nothing, 0,
+SCENE_CASE_CALL(flight_that_was_received_keeps_nothing, 0, end_without_flight(receive_now))
+SCENE_CASE_CALL(flight_received_by_an_ended_process_keeps_nothing, 0,
+	end_without_flight(receive_and_end))
+SCENE_CASE_CALL(flight_received_beside_a_token_keeps_nothing, 0,
 	end_without_flight(receive_beside_a_token))
-CASE_CALL(flight_that_was_revoked_keeps_nothing, 0, end_without_flight(revoke))
-CASE_CALL(flight_of_a_plain_token_keeps_nothing, 0, end_without_flight(export_plainly))
+SCENE_CASE_CALL(flight_that_was_revoked_keeps_nothing, 0, end_without_flight(revoke))
+SCENE_CASE_CALL(flight_of_a_plain_token_keeps_nothing, 0, end_without_flight(export_plainly))
 
 /* A slot that was used before says nothing of the slice that it has now. */
 SCENE_CASE(flight_of_a_slot_used_again, 0)
@@ -244,8 +234,6 @@ SCENE_CASE(flight_and_imports_that_nobody_expected, 0)
 	pool_start(&agents[2], NULL);
 	pool_give(&agents[2], &tokens[1], 0, WW_OK);
 	agent_must(&agents[2], WW_OK, "look 0 2");
-	for (int i = 0; i < 3; i++)
-		agent_end(&agents[i]);
 }
 
 /* Nor do imports by a token of the same slice that is no delivery, by processes that have ended. */
@@ -273,7 +261,6 @@ SCENE_CASE(flight_and_imports_by_another_token, 0)
 	pool_start(&agents[0], NULL);
 	pool_give(&agents[0], &delivery, 0, WW_OK);
 	agent_must(&agents[0], WW_OK, "look 0 1");
-	agent_end(&agents[0]);
 }
 
 static bool has_bytes_up_to(const struct ww_broker_info *info, uint64_t bytes)
@@ -382,7 +369,6 @@ SCENE_CASE(flight_outlives_a_killed_consumer, 0)
 	pool_start(&agents[1], NULL);
 	pool_give(&agents[1], &tokens[1], 0, WW_OK);
 	agent_must(&agents[1], WW_OK, "look 0 2");
-	agent_end(&agents[1]);
 }
 
 /* The broker shows what it keeps as an escrow, with a time. */

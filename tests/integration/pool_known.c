@@ -129,8 +129,6 @@ SCENE_CASE(known_pool_outlives_its_owner, 0)
 	agent_must(&agents[0], WW_OK, "look 0 5");
 	agent_must(&agents[0], WW_OK, "unref 0");
 	agent_must(&agents[0], WW_OK, "forget");
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
 }
 
 /* A process that knows a pool and is killed leaves nothing. */

@@ -20,6 +20,7 @@ static ww_pool *begin(uint64_t bytes_max, uint32_t slices)
 
 static void end(ww_pool *pool)
 {
+	child_end_all();
 	pool_comes_to(pool, 0, 0);
 	MUST(!ww_pool_unref(pool));
 	scene_end();
@@ -37,11 +38,7 @@ CASE(escrow_ends, 0)
 	ww_memory_unref(slice);
 	pool_comes_to(pool, 0, 0);
 	slice = slice_make(pool, CHUNK, 2);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_memory_import(scene.device, scene.broker, &token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &other,
-			NULL));
-	MUST(!other);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", scene_import(&token, WW_ACCESS_WRITE, &other));
 	/* While it lasts nobody else gets the bytes. */
 	(void)slice_token_for(slice, 1, 0);
 	ww_memory_unref(slice);
@@ -70,8 +67,6 @@ CASE(escrow_ends_with_imports, 0)
 	}
 	pool_must_be(pool, 0, 0);
 	pool_give(&agents[0], &two, 0, WW_ERR_NOT_FOUND);
-	for (int i = 0; i < 3; i++)
-		agent_end(&agents[i]);
 	end(pool);
 }
 
@@ -94,7 +89,6 @@ CASE(escrow_outlives_a_process, 0)
 	agent_must(&agents[1], WW_OK, "look 0 1");
 	agent_must(&agents[1], WW_OK, "unref 0");
 	pool_comes_to(pool, 0, 0);
-	agent_end(&agents[1]);
 	end(pool);
 }
 
@@ -114,7 +108,6 @@ CASE(no_escrow, 0)
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, 0);
 	pool_give(&agent, &token, 0, WW_ERR_NOT_FOUND);
-	agent_end(&agent);
 	end(pool);
 }
 
@@ -146,8 +139,6 @@ static void use_later_token(bool has_looked)
 	agent_must(&agents[1], WW_OK, "look 0 1");
 	agent_must(&agents[1], WW_OK, "unref 0");
 	pool_must_be(pool, 0, 0);
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
 	end(pool);
 }
 
@@ -179,7 +170,6 @@ CASE(escrow_after_expired_one, 0)
 	pool_must_be(pool, 0, CHUNK / 2);
 	agent_must(&agent, WW_OK, "unref 0");
 	pool_must_be(pool, 0, 0);
-	agent_end(&agent);
 	end(pool);
 }
 
@@ -242,7 +232,6 @@ CASE(old_token, 0)
 		agent_must(&agent, WW_OK, "unref 0");
 	}
 	ww_memory_unref(slice);
-	agent_end(&agent);
 	end(pool);
 }
 
@@ -261,11 +250,7 @@ static void must_be_gone(const struct ww_token *token)
 {
 	ww_memory *memory;
 
-	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_memory_import(scene.device, scene.broker, token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
-			&memory, NULL));
-	MUST(!memory);
+	MUST_STATUS(WW_ERR_NOT_FOUND, scene_import(token, WW_ACCESS_WRITE, &memory));
 }
 
 static void crowd_begin(struct crowd *crowd)
@@ -283,9 +268,8 @@ static void crowd_begin(struct crowd *crowd)
 
 static void crowd_end(struct crowd *crowd)
 {
-	for (int i = 0; i < 2; i++)
-		agent_end(&crowd->agents[i]);
 	ww_memory_unref(crowd->first);
+	end(crowd->pool);
 }
 
 /* Who has it keeps it and can hand it on; by the owner's token it is not to be had any more. */
@@ -314,7 +298,6 @@ CASE(freed_while_held, 0)
 	must_be_gone(&passed);
 	pool_give(&crowd.agents[1], &passed, 0, WW_ERR_NOT_FOUND);
 	crowd_end(&crowd);
-	end(crowd.pool);
 }
 
 /* The owner has let go of it before it was imported. */
@@ -336,7 +319,6 @@ CASE(freed_and_used_up, 0)
 	must_be_gone(&token);
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
 	crowd_end(&crowd);
-	end(crowd.pool);
 }
 
 /* The end of its time is seen by those who come, though the owner does nothing. */
@@ -352,7 +334,6 @@ CASE(freed_and_expired, 0)
 	agent_must(&crowd.agents[0], WW_ERR_NOT_FOUND, "drain 0 write");
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
 	crowd_end(&crowd);
-	end(crowd.pool);
 }
 
 /* Also for those who have something of the pool. */
@@ -373,8 +354,6 @@ CASE(freed_with_its_pool, 0)
 	token = pool_hear_token(&crowd.agents[0]);
 	pool_give(&crowd.agents[1], &token, 0, WW_OK);
 	agent_must(&crowd.agents[1], WW_OK, "look 0 9");
-	for (int i = 0; i < 2; i++)
-		agent_end(&crowd.agents[i]);
 	scene_end();
 }
 
@@ -401,8 +380,6 @@ CASE(freed_while_streaming, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_pool_unref(pool_make(scene.device, CHUNK, 0)); /* frees the other one too */
-	for (int i = 0; i < 2; i++)
-		agent_end(&crowd.agents[i]);
 	scene_end();
 }
 
@@ -448,7 +425,6 @@ CASE(release_by_holder, WW_CAP_STREAM_VALUE)
 	pool_must_be(pool, 0, 0);
 	slice = slice_make(pool, CHUNK, 2);
 	ww_memory_unref(slice);
-	agent_end(&agent);
 	end(pool);
 }
 
@@ -670,8 +646,6 @@ CASE(holder_comes_again, 0)
 	agent_must(&agents[0], WW_OK, "unref 0");
 	agent_must(&agents[0], WW_OK, "unref 1");
 	pool_must_be(pool, 0, 16 * KIB);
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
 	end(pool);
 }
 
@@ -725,7 +699,6 @@ CASE(trim_gives_back, 0)
 	MUST_OK(ww_pool_trim(pool, 0, &bytes));
 	MUST_EQUAL(2 * CHUNK, bytes);
 	pool_must_be(pool, 0, 0);
-	agent_end(&agent);
 	end(pool);
 }
 
@@ -750,6 +723,5 @@ CASE(pool_goes_before_its_slices, 0)
 	agent_end(&agent);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &tokens[1], 0, WW_ERR_NOT_FOUND);
-	agent_end(&agent);
 	scene_end();
 }

@@ -28,8 +28,7 @@ static void begin(struct cast *cast)
 
 static void end(struct cast *cast)
 {
-	for (int i = 0; i < 2; i++)
-		agent_end(&cast->agents[i]);
+	child_end_all();
 	ww_memory_unref(cast->slice);
 	pool_comes_to(cast->pool, 0, 0);
 	ww_pool_unref(cast->pool);
@@ -271,8 +270,7 @@ CASE(pass_home, 0)
 	agent_must(&cast.agents[0], WW_OK, "paint 0 3");
 	agent_must(&cast.agents[0], WW_OK, "export 0 write");
 	token = pool_hear_token(&cast.agents[0]);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
-		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &home, NULL));
+	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &home));
 	MUST(ww_memory_pointer(home) == ww_memory_pointer(cast.slice));
 	pattern_verify(home, 3);
 	cast.slice = ww_memory_unref(cast.slice);
@@ -289,9 +287,7 @@ CASE(pass_home, 0)
 	token = slice_token_for(cast.slice, 2, 0);
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	cast.slice = ww_memory_unref(cast.slice);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
-		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &cast.slice,
-		NULL));
+	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &cast.slice));
 	pattern_verify(cast.slice, 4);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
 	end(&cast);

@@ -61,9 +61,7 @@ static void *work(void *context)
 
 		if (i % 3 == 0)
 			slice = ww_memory_unref(slice);
-		MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
-			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
-			NULL));
+		MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &again));
 		pattern_verify(again, seed_of(&token));
 		if (i % 2 == 0 || !worker->stream)
 			ww_memory_unref(again);

@@ -16,6 +16,7 @@ static ww_pool *begin(void)
 
 static void end(ww_pool *pool)
 {
+	child_end_all();
 	pool_comes_to(pool, 0, 0);
 	ww_pool_unref(pool);
 	scene_end();
@@ -54,8 +55,6 @@ CASE(revoked_slice, 0)
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	agent_must(&agents[0], WW_OK, "unref 0");
 	pool_comes_to(pool, 0, 0);
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
 	end(pool);
 }
 
@@ -80,8 +79,6 @@ CASE(revoked_slots, 0)
 	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	ww_memory_unref(slice);
-	for (int i = 0; i < 4; i++)
-		agent_end(&agents[i]);
 	end(pool);
 }
 
@@ -120,18 +117,10 @@ CASE(slice_by_two_kinds_of_tokens, 0)
 		}
 		pool_must_be(pool, 0, 0);
 	}
-	agent_end(&agent);
 	end(pool);
 }
 
 /* --- without a mapping --- */
-
-static ww_status import_slice(const struct ww_token *token, ww_memory **out_memory)
-{
-	return ww_memory_import(scene.device, scene.broker, token,
-		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, out_memory,
-		NULL);
-}
 
 /*
  * Its owner cannot hand the bytes out anew; the token opens them here, also when its escrow and the
@@ -161,17 +150,16 @@ SCENE_CASE(object_of_slice, 0)
 	pool_give(&agents[1], &passed, 0, WW_OK);
 	agent_must(&agents[1], WW_OK, "look 0 7");
 	agent_must(&agents[1], WW_OK, "unref 0");
-	MUST_OK(import_slice(&token, &memory));
+	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &memory));
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
 	child_kill(&agents[0]);
 	scene_has_holders(2);
-	MUST_OK(import_slice(&token, &memory));
+	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &memory));
 	pattern_verify(memory, 7);
 	ww_object_unref(object);
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
-	agent_end(&agents[1]);
 }
 
 /* It is let go of, so the owner has its bytes again; and the token is used up. */
@@ -232,7 +220,7 @@ static void end_owner(struct child *owner, const struct ww_token *token)
 
 	agent_end(owner);
 	scene_has_holders(1);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import_slice(token, &memory));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", scene_import(token, WW_ACCESS_WRITE, &memory));
 }
 
 /*
@@ -325,7 +313,7 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	tokens[0] = pool_hear_token(&owner);
 	agent_must(&owner, WW_OK, "export 1 write uses=1");
 	tokens[1] = pool_hear_token(&owner);
-	MUST_OK(import_slice(&tokens[0], &other));
+	MUST_OK(scene_import(&tokens[0], WW_ACCESS_WRITE, &other));
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
 	MUST_OK(ww_object_import(scene.broker, &tokens[1], NULL, &object, NULL));
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));

@@ -132,3 +132,12 @@ ww_memory *scene_get(const char *name, uint32_t access)
 	MUST_OK(ww_memory_get(scene.device, scene.broker, name, &params, 0, NULL, &memory, NULL));
 	return memory;
 }
+
+ww_status scene_import(const struct ww_token *token, uint32_t access, ww_memory **out_memory)
+{
+	ww_status status = ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, out_memory, NULL);
+
+	MUST((status == WW_OK) == (*out_memory != NULL));
+	return status;
+}

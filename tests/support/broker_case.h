@@ -71,6 +71,9 @@ ww_memory *scene_make(uint64_t bytes, uint32_t seed);
 void scene_put(ww_memory *memory, const char *name, uint32_t mode, uint32_t life, uint32_t state);
 ww_memory *scene_get(const char *name, uint32_t access);
 
+/* Imports by the broker of the scene. A token that is refused gives no memory. */
+ww_status scene_import(const struct ww_token *token, uint32_t access, ww_memory **out_memory);
+
 /* Asks the broker until something is so; false, and a note of how it is, after the limit. */
 bool scene_comes_true(bool (*is_so)(const struct ww_broker_info *info, uint64_t value),
 	uint64_t value);

@@ -35,6 +35,7 @@ enum {
 static struct {
 	pid_t pid;        /* the process that runs the cases; 0 in a helper */
 	pthread_t thread; /* its thread that does */
+	const char *row;  /* of the table that the case goes through; NULL: none */
 	jmp_buf out;      /* valid while a case runs */
 	char reason[400]; /* why it was skipped */
 	const char *name; /* of the case that runs */
@@ -126,13 +127,19 @@ _Noreturn void check_fail(const char *file, int line, const char *format, ...)
 	errno = error;
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	check_note("%s:%d: %s", file, line, text);
+	check_note("%s:%d: %s%s%s", file, line, text, runner.row ? ", of " : "",
+		runner.row ? runner.row : "");
 	if (in_runner())
 		longjmp(runner.out, CASE_FAILED);
 	if (runner.pid == getpid())
 		printf("Bail out! a claim failed in another thread of %s\n", runner.name);
 	fflush(stdout);
 	_exit(1);
+}
+
+void check_row(const char *name)
+{
+	runner.row = name;
 }
 
 _Noreturn void check_skip(const char *format, ...)
@@ -223,6 +230,7 @@ static int run_case(const struct check_suite *suite, const struct check_case *it
 	int result;
 
 	runner.name = item->name;
+	runner.row = NULL;
 	check_renew_alarm();
 	result = setjmp(runner.out);
 	if (result == CASE_PASSED) {

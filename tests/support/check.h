@@ -159,6 +159,9 @@ _Noreturn void check_skip(const char *format, ...) __attribute__((format(printf,
 _Noreturn void check_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Names the row of a table that is tried; a claim that fails says it. NULL: none, as at first. */
+void check_row(const char *name);
+
 /* A line for the reader of the report. */
 void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
