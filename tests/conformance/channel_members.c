@@ -25,7 +25,6 @@ static ww_channel *make(const struct ww_channel_params *params)
 {
 	ww_channel *channel;
 
-	scene_begin();
 	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", params, NULL, &channel));
 	return channel;
 }
@@ -49,13 +48,6 @@ static ww_channel *observe(void)
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE), &channel));
 	return channel;
-}
-
-static void end(ww_channel *producer, ww_channel *consumer)
-{
-	ww_channel_unref(consumer);
-	ww_channel_unref(producer);
-	scene_end();
 }
 
 static struct ww_channel_info info_of(ww_channel *channel)
@@ -146,9 +138,9 @@ static void frame_must_be(const struct ww_frame *frame, uint64_t value)
 
 /* --- events --- */
 
-CASE(channel_event_of_consumers, CHANNELS)
+SCENE_CASE(channel_event_of_consumers, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
 	struct ww_channel_event event;
 	ww_channel *consumer;
 
@@ -165,14 +157,13 @@ CASE(channel_event_of_consumers, CHANNELS)
 	MUST_EQUAL(0, event.consumer);
 	MUST_EQUAL(1, event.frame);
 	no_event(producer);
-	end(producer, NULL);
 }
 
-CASE(channel_event_of_end, CHANNELS)
+SCENE_CASE(channel_event_of_end, CHANNELS)
 {
 	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *observer = observe();
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *observer = observe();
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_channel_event event;
 
 	frame_send(producer, 1);
@@ -185,14 +176,12 @@ CASE(channel_event_of_end, CHANNELS)
 	MUST_EQUAL(1, info_of(consumer).has_ended);
 	event_of(observer, WW_CHANNEL_PRODUCER_CLOSED);
 	MUST_STATUS(WW_END, ww_channel_wait_consumers(observer, 2, WW_FOREVER, NULL));
-	ww_channel_unref(observer);
-	end(NULL, consumer);
 }
 
-CASE(channel_event_of_wait, CHANNELS)
+SCENE_CASE(channel_event_of_wait, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_channel_event event;
 	struct ww_frame frame;
 
@@ -211,12 +200,11 @@ CASE(channel_event_of_wait, CHANNELS)
 	}
 	frame_send(producer, 3);
 	MUST_EQUAL(WW_CHANNEL_NOBODY, info_of(producer).waits_for);
-	end(producer, consumer);
 }
 
-CASE(channel_events_are_bounded, CHANNELS)
+SCENE_CASE(channel_events_are_bounded, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
 	uint32_t pairs = WW_CHANNEL_EVENTS_MAX / 2 + 3;
 	struct ww_channel_event event;
 
@@ -235,12 +223,11 @@ CASE(channel_events_are_bounded, CHANNELS)
 		MUST_EQUAL(0, event.dropped);
 	}
 	no_event(producer);
-	end(producer, NULL);
 }
 
-CASE(channel_event_is_cancelled, CHANNELS)
+SCENE_CASE(channel_event_is_cancelled, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
 	struct ww_channel_event event = WW_INIT(struct ww_channel_event);
 	ww_cancel *cancel;
 
@@ -252,7 +239,6 @@ CASE(channel_event_is_cancelled, CHANNELS)
 	event.struct_size = 0;
 	MUST_REFUSE(WW_ERR_INVALID, "struct_size",
 		ww_channel_next_event(producer, 0, NULL, &event));
-	end(producer, NULL);
 }
 
 /* --- waiting for consumers --- */
@@ -266,10 +252,10 @@ static void *join_in_thread(void *context)
 	return NULL;
 }
 
-CASE(channel_waits_for_consumers, CHANNELS)
+SCENE_CASE(channel_waits_for_consumers, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *observer = observe();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *observer = observe();
 	ww_channel *consumers[2];
 	pthread_t thread;
 
@@ -284,9 +270,8 @@ CASE(channel_waits_for_consumers, CHANNELS)
 	MUST_EQUAL(2, info_of(producer).consumers);
 	MUST_REFUSE(WW_ERR_ACCESS, "this is a consumer",
 		ww_channel_wait_consumers(consumers[0], 1, 0, NULL));
+	ww_channel_unref(consumers[0]);
 	ww_channel_unref(consumers[1]);
-	ww_channel_unref(observer);
-	end(producer, consumers[0]);
 }
 
 /* --- descriptions --- */
@@ -309,11 +294,11 @@ static void consumer_must_be_shown(ww_channel *by, uint32_t held)
 	MUST_EQUAL(1, count_consumers(by));
 }
 
-CASE(channel_consumer_is_described, CHANNELS)
+SCENE_CASE(channel_consumer_is_described, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1));
-	ww_channel *observer = observe();
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *observer = observe();
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frame;
 
@@ -328,16 +313,14 @@ CASE(channel_consumer_is_described, CHANNELS)
 	consumer_must_be_shown(producer, 0);
 	consumer_must_be_shown(observer, 0);
 	MUST_OK(ww_channel_discard(producer, &frame, NULL));
-	ww_channel_unref(observer);
-	end(producer, consumer);
 }
 
 /* --- eviction --- */
 
-CASE(channel_evicted_by_hand, CHANNELS)
+SCENE_CASE(channel_evicted_by_hand, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frames[2];
 
@@ -358,13 +341,12 @@ CASE(channel_evicted_by_hand, CHANNELS)
 	for (int i = 0; i < 2; i++)
 		MUST_OK(acquire(producer, 0, &frames[i]));
 	MUST(frames[0].slot != frames[1].slot);
-	end(producer, consumer);
 }
 
-CASE(channel_evicted_keeps_all_slots, CHANNELS)
+SCENE_CASE(channel_evicted_keeps_all_slots, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frame;
 	char pid[32];
@@ -375,13 +357,12 @@ CASE(channel_evicted_keeps_all_slots, CHANNELS)
 	frame_must_be(&held, 1);
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
 	MUST_OK(acquire(producer, 0, &frame));
-	end(producer, consumer);
 }
 
-CASE(channel_evicted_after_time, CHANNELS)
+SCENE_CASE(channel_evicted_after_time, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .evict_after_ns = 20 * MS));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .evict_after_ns = 20 * MS));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_channel_event event;
 	struct ww_frame frame;
 
@@ -394,15 +375,15 @@ CASE(channel_evicted_after_time, CHANNELS)
 	MUST(event.waited_ns >= 20 * MS);
 	MUST_EQUAL(2, event.frame);
 	MUST_REFUSE(WW_ERR_EVICTED, "evict_after", receive(consumer, WW_FOREVER, &frame));
-	end(producer, consumer);
 }
 
 /* A policy that drops never waits, so it evicts nobody by itself; by hand it can. */
-CASE(channel_evicted_while_dropping, CHANNELS)
+SCENE_CASE(channel_evicted_while_dropping, CHANNELS)
 {
+	OWN(channel)
 	ww_channel *producer = make(CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .evict_after_ns = 1));
-	ww_channel *consumer = join();
-	ww_channel *other = join();
+	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *other = join();
 	struct ww_frame held = hold_first(producer, consumer);
 
 	frame_must_come(other, 1);
@@ -414,17 +395,15 @@ CASE(channel_evicted_while_dropping, CHANNELS)
 	frame_must_be(&held, 1);
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
 	MUST_REFUSE(WW_ERR_EVICTED, "after frame 1,", receive(consumer, 0, &held));
-	ww_channel_unref(other);
-	end(producer, consumer);
 }
 
 /* Frames that nobody else needs are skipped; a newcomer finds what was published after them. */
-CASE(channel_evicted_leaves_no_gap, CHANNELS)
+SCENE_CASE(channel_evicted_leaves_no_gap, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 3));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 3));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_frame held = hold_first(producer, consumer);
-	ww_channel *late;
+	OWN(channel) ww_channel *late;
 
 	MUST_OK(ww_channel_evict(producer, 0));
 	for (uint64_t i = 2; i <= 5; i++)
@@ -435,19 +414,17 @@ CASE(channel_evicted_leaves_no_gap, CHANNELS)
 	frame_send(producer, 6);
 	frame_must_come(late, 6);
 	frame_must_be(&held, 1);
-	ww_channel_unref(late);
-	end(producer, consumer);
 }
 
-CASE(channel_evicted_is_no_later_one, CHANNELS)
+SCENE_CASE(channel_evicted_is_no_later_one, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_max = 1));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_max = 1));
+	OWN(channel) ww_channel *consumer = join();
 	struct ww_frame frame;
 
 	MUST_OK(ww_channel_evict(producer, 0));
 	MUST_REFUSE(WW_ERR_LIMIT, "consumers_max", try_join(NULL, &(ww_channel *){0}));
-	ww_channel_unref(consumer);
+	consumer = ww_channel_unref(consumer);
 	MUST_EQUAL(0, count_consumers(producer));
 	consumer = join();
 	MUST_EQUAL(0, info_of(consumer).number);
@@ -455,7 +432,6 @@ CASE(channel_evicted_is_no_later_one, CHANNELS)
 	frame_must_come(consumer, 1);
 	MUST_EQUAL(1, info_of(producer).consumers);
 	MUST_STATUS(WW_TIMED_OUT, receive(consumer, 0, &frame));
-	end(producer, consumer);
 }
 
 static void *receive_in_thread(void *consumer)
@@ -465,10 +441,10 @@ static void *receive_in_thread(void *consumer)
 	return (void *)(intptr_t)receive(consumer, WW_FOREVER, &frame);
 }
 
-CASE(channel_eviction_wakes, CHANNELS)
+SCENE_CASE(channel_eviction_wakes, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = join();
 	pthread_t thread;
 	void *status;
 
@@ -476,17 +452,16 @@ CASE(channel_eviction_wakes, CHANNELS)
 	MUST_OK(ww_channel_evict(producer, 0));
 	MUST(!pthread_join(thread, &status));
 	MUST_EQUAL(WW_ERR_EVICTED, (ww_status)(intptr_t)status);
-	end(producer, consumer);
 }
 
 /* --- limits and agreement --- */
 
-CASE(channel_limit_of_a_user, CHANNELS)
+SCENE_CASE(channel_limit_of_a_user, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_per_uid_max = 2));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_per_uid_max = 2));
 	ww_channel *first = join();
-	ww_channel *second = join();
-	ww_channel *third;
+	OWN(channel) ww_channel *second = join();
+	OWN(channel) ww_channel *third;
 
 	MUST_EQUAL(2, info_of(second).consumers_per_uid_max);
 	MUST_REFUSE(WW_ERR_LIMIT, "2 consumers of the channel already", try_join(NULL, &third));
@@ -496,13 +471,11 @@ CASE(channel_limit_of_a_user, CHANNELS)
 	frame_send(producer, 1);
 	frame_must_come(second, 1);
 	frame_must_come(third, 1);
-	ww_channel_unref(third);
-	end(producer, second);
 }
 
-CASE(channel_deadline_agrees, CHANNELS)
+SCENE_CASE(channel_deadline_agrees, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = 5 * HOUR));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = 5 * HOUR));
 	ww_channel *consumer;
 
 	MUST_REFUSE(WW_ERR_MISMATCH,
@@ -514,20 +487,19 @@ CASE(channel_deadline_agrees, CHANNELS)
 	no_event(consumer);
 	MUST_EQUAL(0, info_of(consumer).deadlines_missed);
 	ww_channel_unref(consumer);
-	ww_channel_unref(producer);
+	producer = ww_channel_unref(producer);
 	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
 		&producer));
 	MUST_REFUSE(WW_ERR_MISMATCH, "promises no deadline",
 		try_join(CONSUMER(.deadline_ns = HOUR), &consumer));
-	end(producer, NULL);
 }
 
-CASE(channel_deadline_is_missed, CHANNELS)
+SCENE_CASE(channel_deadline_is_missed, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
-	ww_channel *observer = observe();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
+	OWN(channel) ww_channel *observer = observe();
 	struct ww_channel_event event;
-	ww_channel *consumer;
+	OWN(channel) ww_channel *consumer;
 	struct ww_frame frame;
 
 	MUST_OK(try_join(CONSUMER(.deadline_ns = 2 * MS), &consumer));
@@ -542,16 +514,14 @@ CASE(channel_deadline_is_missed, CHANNELS)
 	MUST_EQUAL(WW_CHANNEL_DEADLINE_MISSED, event_of(producer, WW_CHANNEL_DEADLINE_MISSED).kind);
 	MUST(info_of(producer).deadlines_missed > 0);
 	MUST(event_of(observer, WW_CHANNEL_DEADLINE_MISSED).waited_ns >= MS);
-	ww_channel_unref(observer);
-	end(producer, consumer);
 }
 
 /* Also if the frame has come, late, when the wait is over. */
-CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
+SCENE_CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
 	struct ww_channel_event event = WW_INIT(struct ww_channel_event);
-	ww_channel *consumer;
+	OWN(channel) ww_channel *consumer;
 	uint32_t index;
 
 	MUST_OK(try_join(CONSUMER(.deadline_ns = 2 * MS), &consumer));
@@ -560,15 +530,14 @@ CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
 	MUST_OK(ww_channel_wait_any(&consumer, 1, WW_FOREVER, NULL, &index));
 	MUST_OK(ww_channel_next_event(consumer, 0, NULL, &event));
 	MUST_EQUAL(WW_CHANNEL_DEADLINE_MISSED, event.kind);
-	end(producer, consumer);
 }
 
 /* --- observers --- */
 
-CASE(channel_observer_is_no_consumer, CHANNELS)
+SCENE_CASE(channel_observer_is_no_consumer, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 1, .consumers_max = 1));
-	ww_channel *observer = observe();
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1, .consumers_max = 1));
+	OWN(channel) ww_channel *observer = observe();
 	struct ww_channel_info info;
 	struct ww_frame frame;
 	ww_channel *consumer;
@@ -598,7 +567,6 @@ CASE(channel_observer_is_no_consumer, CHANNELS)
 	event_of(observer, WW_CHANNEL_CONSUMER_LEFT);
 	no_event(observer);
 	MUST_REFUSE(WW_ERR_INVALID, "unknown bits: 0x8", try_join(CONSUMER(.flags = 8), &consumer));
-	end(producer, observer);
 }
 
 /* --- with the next producer --- */
@@ -613,10 +581,10 @@ static ww_channel *make_next(void)
 }
 
 /* An eviction is of one producer: the next one may have it as a consumer. */
-CASE(channel_evicted_consumer_goes_on, CHANNELS)
+SCENE_CASE(channel_evicted_consumer_goes_on, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = HOUR));
-	ww_channel *consumer;
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = HOUR));
+	OWN(channel) ww_channel *consumer;
 	struct ww_frame frame;
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_REATTACH, .history = 1), &consumer));
@@ -624,7 +592,7 @@ CASE(channel_evicted_consumer_goes_on, CHANNELS)
 	MUST_OK(ww_channel_evict(producer, 0));
 	for (int i = 0; i < 3; i++)
 		MUST_STATUS(WW_ERR_EVICTED, receive(consumer, WW_FOREVER, &frame));
-	ww_channel_unref(producer);
+	producer = ww_channel_unref(producer);
 	producer = make_next();
 	frame_send(producer, 7);
 	MUST_OK(receive(consumer, WW_FOREVER, &frame));
@@ -635,21 +603,20 @@ CASE(channel_evicted_consumer_goes_on, CHANNELS)
 	MUST_EQUAL(2, event_of(consumer, WW_CHANNEL_REATTACHED).generation);
 	no_event(consumer);
 	MUST_EQUAL(0, consumer_info_of(producer, 0).number);
-	end(producer, consumer);
 }
 
 /* It is told of an eviction that it did not notice before the producer closed the channel. */
-CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
+SCENE_CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *consumer;
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer;
 	struct ww_frame frame;
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_REATTACH), &consumer));
 	frame_send(producer, 1);
 	MUST_OK(receive(consumer, 0, &frame));
 	MUST_OK(ww_channel_evict(producer, 0));
-	ww_channel_unref(producer);
+	producer = ww_channel_unref(producer);
 	producer = make_next();
 	frame_send(producer, 2);
 	MUST_STATUS(WW_ERR_EVICTED, receive(consumer, WW_FOREVER, &frame));
@@ -660,22 +627,21 @@ CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
 	MUST_OK(ww_channel_release(consumer, &frame, NULL));
 	MUST_OK(receive(consumer, WW_FOREVER, &frame));
 	MUST_EQUAL(2, frame.generation);
-	end(producer, consumer);
 }
 
 /* It learns that one producer ended, that there is another, and who its consumers are. */
-CASE(channel_observer_goes_on, CHANNELS)
+SCENE_CASE(channel_observer_goes_on, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *consumer = join();
-	ww_channel *observer;
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *observer;
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
 	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_CONSUMER_JOINED).generation);
 	MUST_EQUAL(1, info_of(observer).generation);
-	ww_channel_unref(producer);
+	producer = ww_channel_unref(producer);
 	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_PRODUCER_CLOSED).generation);
-	ww_channel_unref(consumer);
+	consumer = ww_channel_unref(consumer);
 	event_of(observer, WW_CHANNEL_CONSUMER_LEFT);
 	MUST_STATUS(WW_TIMED_OUT, ww_channel_wait_consumers(observer, 1, 1, NULL));
 	producer = make_next();
@@ -686,54 +652,49 @@ CASE(channel_observer_goes_on, CHANNELS)
 	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_CONSUMER_JOINED).generation);
 	MUST_EQUAL(1, count_consumers(observer));
 	MUST_EQUAL(2, info_of(observer).generation);
-	ww_channel_unref(consumer);
-	end(producer, observer);
 }
 
 /* A producer that lives, and lost the name: the observer notices that. */
-CASE(channel_observer_sees_replacement, CHANNELS)
+SCENE_CASE(channel_observer_sees_replacement, CHANNELS)
 {
 	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *observer;
-	ww_channel *next;
+	OWN(channel) ww_channel *observer;
+	OWN(channel) ww_channel *next;
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
 	next = make_next();
 	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_REATTACHED).generation);
 	ww_channel_unref(producer);
 	no_event(observer);
-	end(next, observer);
 }
 
-CASE(channel_observer_passes_token, CHANNELS)
+SCENE_CASE(channel_observer_passes_token, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
-	ww_channel *observer = observe();
-	ww_channel *consumer;
+	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *observer = observe();
+	OWN(channel) ww_channel *consumer;
 	struct ww_token token;
 
 	MUST_OK(ww_channel_export(observer, NULL, NULL, &token));
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token, NULL, NULL, &consumer));
 	frame_send(producer, 5);
 	frame_must_come(consumer, 5);
-	ww_channel_unref(consumer);
+	consumer = ww_channel_unref(consumer);
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token,
 		CONSUMER(.flags = WW_CONSUMER_OBSERVE), NULL, &consumer));
 	MUST_EQUAL(1, info_of(consumer).published);
-	ww_channel_unref(consumer);
-	end(producer, observer);
 }
 
 /* --- closing, and slots that are not complete --- */
 
-CASE(channel_close_frees_name, CHANNELS)
+SCENE_CASE(channel_close_frees_name, CHANNELS)
 {
 	ww_channel *first = make(CHANNEL(.slots = 2));
-	ww_channel *old = join();
+	OWN(channel) ww_channel *old = join();
 	struct ww_frame frame;
 	ww_channel *second;
-	ww_channel *third;
-	ww_channel *late;
+	OWN(channel) ww_channel *third;
+	OWN(channel) ww_channel *late;
 
 	frame_send(first, 1);
 	ww_channel_unref(first);
@@ -748,14 +709,12 @@ CASE(channel_close_frees_name, CHANNELS)
 	late = join();
 	frame_send(third, 7);
 	frame_must_come(late, 7);
-	ww_channel_unref(late);
-	ww_channel_unref(old);
-	end(third, NULL);
 }
 
 /* Any free slot will do, not only the first one. */
-CASE(channel_acquire_tries_all, CHANNEL_STREAMS)
+SCENE_CASE(channel_acquire_tries_all, CHANNEL_STREAMS)
 {
+	OWN(channel)
 	ww_channel *producer = make(CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1));
 	ww_stream *stream = stream_make(scene.device);
 	struct ww_frame frames[2];
@@ -777,5 +736,4 @@ CASE(channel_acquire_tries_all, CHANNEL_STREAMS)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
-	end(producer, NULL);
 }

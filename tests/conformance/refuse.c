@@ -36,17 +36,15 @@ static void must_refuse_import(struct victim *victim, int fd,
 	MUST(!memory);
 }
 
-CASE(refuse_descriptor_not_open, WW_CAP_EXPORT)
+VICTIM_CASE(refuse_descriptor_not_open, WW_CAP_EXPORT)
 {
 	int closed;
-	ENDED_BY(victim_end) struct victim victim;
 
-	victim_make(&victim, WW_MEMORY_VMM);
-	closed = dup(victim.fd);
+	closed = dup(victim->fd);
 	close(closed);
-	must_refuse_import(&victim, closed, &victim.description, WW_ERR_DESCRIPTOR, "descriptor");
-	must_refuse_import(&victim, -1, &victim.description, WW_ERR_DESCRIPTOR, "descriptor");
-	must_refuse_import(&victim, INT32_MAX, &victim.description, WW_ERR_DESCRIPTOR,
+	must_refuse_import(victim, closed, &victim->description, WW_ERR_DESCRIPTOR, "descriptor");
+	must_refuse_import(victim, -1, &victim->description, WW_ERR_DESCRIPTOR, "descriptor");
+	must_refuse_import(victim, INT32_MAX, &victim->description, WW_ERR_DESCRIPTOR,
 		"descriptor");
 }
 
@@ -213,68 +211,59 @@ CASE(refuse_descriptor_of_other_kind, WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | NEEDS
 	must_refuse_import(&vmm, host.fd, &vmm.description, WW_ERR_DESCRIPTOR, "descriptor");
 }
 
-CASE(refuse_every_flipped_bit, WW_CAP_EXPORT)
+VICTIM_CASE(refuse_every_flipped_bit, WW_CAP_EXPORT)
 {
-	ENDED_BY(victim_end) struct victim victim;
-
-	victim_make(&victim, WW_MEMORY_VMM);
-	for (size_t bit = 0; bit < 8 * sizeof(victim.description); bit++) {
-		struct ww_memory_description damaged = victim.description;
+	for (size_t bit = 0; bit < 8 * sizeof(victim->description); bit++) {
+		struct ww_memory_description damaged = victim->description;
 
 		damaged.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
-		must_refuse_import(&victim, victim.fd, &damaged, WW_ERR_PROTOCOL, "descri");
+		must_refuse_import(victim, victim->fd, &damaged, WW_ERR_PROTOCOL, "descri");
 	}
 }
 
-CASE(refuse_foreign_description, WW_CAP_EXPORT)
+VICTIM_CASE(refuse_foreign_description, WW_CAP_EXPORT)
 {
 	struct ww_memory_description foreign;
-	ENDED_BY(victim_end) struct victim victim;
 
-	victim_make(&victim, WW_MEMORY_VMM);
 	memset(&foreign, 0, sizeof(foreign));
-	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	must_refuse_import(victim, victim->fd, &foreign, WW_ERR_PROTOCOL, "descri");
 	memset(&foreign, 0xff, sizeof(foreign));
-	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	must_refuse_import(victim, victim->fd, &foreign, WW_ERR_PROTOCOL, "descri");
 	pattern_make(foreign.bytes, sizeof(foreign), 1);
-	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	must_refuse_import(victim, victim->fd, &foreign, WW_ERR_PROTOCOL, "descri");
 	description_seal(&foreign);
-	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	must_refuse_import(victim, victim->fd, &foreign, WW_ERR_PROTOCOL, "descri");
 }
 
-CASE(refuse_newer_version, WW_CAP_EXPORT)
+VICTIM_CASE(refuse_newer_version, WW_CAP_EXPORT)
 {
 	struct ww_memory_description newer;
-	ENDED_BY(victim_end) struct victim victim;
 
-	victim_make(&victim, WW_MEMORY_VMM);
-	newer = victim.description;
+	newer = victim->description;
 	newer.bytes[VERSION_AT] = WW_DESCRIPTION_VERSION + 1;
 	description_seal(&newer);
-	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
+	must_refuse_import(victim, victim->fd, &newer, WW_ERR_VERSION, "version");
 	newer.bytes[VERSION_AT + 1] = 0xff;
 	description_seal(&newer);
-	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
-	newer = victim.description;
+	must_refuse_import(victim, victim->fd, &newer, WW_ERR_VERSION, "version");
+	newer = victim->description;
 	newer.bytes[VERSION_AT] = 0;
 	description_seal(&newer);
-	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
+	must_refuse_import(victim, victim->fd, &newer, WW_ERR_VERSION, "version");
 }
 
-CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
+VICTIM_CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
-	ENDED_BY(victim_end) struct victim victim;
 	OWN(memory) ww_memory *memory;
 	OWN(fd) int fd;
 
-	victim_make(&victim, WW_MEMORY_VMM);
-	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
+	MUST_OK(ww_memory_export_fd(victim->memory, WW_ACCESS_READ, &fd, &description));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_memory_import_fd(victim.device, fd, &description,
+		ww_memory_import_fd(victim->device, fd, &description,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
-	MUST_OK(ww_memory_import_fd(victim.device, fd, &description, NULL, &memory));
+	MUST_OK(ww_memory_import_fd(victim->device, fd, &description, NULL, &memory));
 }
 
 static void say_no_backing(struct ww_description *fields)
@@ -348,15 +337,13 @@ static void say_other_home(struct ww_description *fields)
 /*
  * Where the bytes are is asked of the driver; an untrusted process who says otherwise is refused.
  */
-CASE(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)
+VICTIM_CASE(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	struct ww_memory_description forged;
-	ENDED_BY(victim_end) struct victim victim;
 
-	victim_make(&victim, WW_MEMORY_VMM);
-	forged = forge(&victim.description, say_other_home);
-	victim.memory = ww_memory_unref(victim.memory);
-	must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "GPU");
+	forged = forge(&victim->description, say_other_home);
+	victim->memory = ww_memory_unref(victim->memory);
+	must_refuse_import(victim, victim->fd, &forged, WW_ERR_MISMATCH, "GPU");
 }
 
 static void say_writable(struct ww_description *fields)

@@ -76,19 +76,17 @@ SCENE_CASE(service_open_says_what_did_not_come, SERVICES | NO_DEVICE)
 }
 
 /* A function may fail as if its server had ended: that is its answer. */
-CASE(service_answer_is_not_repeated, SERVICES | NO_DEVICE)
+STAGE_CASE(service_answer_is_not_repeated, SERVICES | NO_DEVICE)
 {
 	const struct ww_value value = value_i32(WW_ERR_PEER_LOST);
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	MUST_STATUS(WW_ERR_PEER_LOST,
-		ww_client_call(stage.client, stage_find(stage.client, "fail"), &value, 1,
+		ww_client_call(stage->client, stage_find(stage->client, "fail"), &value, 1,
 			WW_PARAMS(struct ww_submit_params, .flags = WW_SUBMIT_REPEAT), FOREVER,
 			NULL, &ticket));
-	MUST_OK(ww_service_info_get(stage.service, &info));
+	MUST_OK(ww_service_info_get(stage->service, &info));
 	MUST_EQUAL(1, info.calls);
 }
 
@@ -163,7 +161,7 @@ CASE(service_observer_sees_and_cannot_call, SERVICES | NO_DEVICE)
 			NULL));
 }
 
-CASE(service_opens_by_token, SERVICES | NO_DEVICE)
+STAGE_CASE(service_opens_by_token, SERVICES | NO_DEVICE)
 {
 	const struct ww_value values[] = {value_i64(2), value_i64(3)};
 	const struct ww_token_params no_escrow = {
@@ -173,55 +171,49 @@ CASE(service_opens_by_token, SERVICES | NO_DEVICE)
 	struct ww_token reading;
 	struct ww_token token;
 	ww_client *client;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	MUST_OK(ww_service_export(stage.service, WW_ACCESS_WRITE, &no_escrow, NULL, &token));
-	MUST_OK(ww_service_export(stage.service, WW_ACCESS_READ, &no_escrow, NULL, &reading));
+	MUST_OK(ww_service_export(stage->service, WW_ACCESS_WRITE, &no_escrow, NULL, &token));
+	MUST_OK(ww_service_export(stage->service, WW_ACCESS_READ, &no_escrow, NULL, &reading));
 	MUST_STATUS(WW_ERR_ACCESS, ww_client_import(scene.broker, &reading, NULL, NULL, &client));
-	ww_client_unref(stage.client);
-	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage.client));
-	ww_ticket_unref(stage_call(&stage, "add", values, 2));
+	ww_client_unref(stage->client);
+	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage->client));
+	ww_ticket_unref(stage_call(stage, "add", values, 2));
 }
 
 /* --- calls --- */
 
-CASE(service_calls_with_scalars_and_bytes, SERVICES | NO_DEVICE)
+STAGE_CASE(service_calls_with_scalars_and_bytes, SERVICES | NO_DEVICE)
 {
 	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
 	const struct ww_value data = value_bytes("warpway", 7);
 	struct ww_value value;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
-	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
-	ticket = stage_call(&stage, "add", values, 2);
+	ww_ticket_unref(stage_call(stage, "nop", NULL, 0));
+	ticket = stage_call(stage, "add", values, 2);
 	MUST_EQUAL(42, result_scalar(ticket, 0));
 	MUST_STATUS(WW_END, ww_ticket_result(ticket, 1, &value));
 	ww_ticket_unref(ticket);
-	ticket = stage_call(&stage, "add", values, 1);
+	ticket = stage_call(stage, "add", values, 1);
 	MUST_EQUAL(8, result_scalar(ticket, 0));
 	ww_ticket_unref(ticket);
-	ticket = stage_call(&stage, "echo", &data, 1);
+	ticket = stage_call(stage, "echo", &data, 1);
 	MUST_OK(ww_ticket_result(ticket, 0, &value));
 	MUST_EQUAL(7, value.bytes);
 	MUST(!memcmp(value.data, "warpway", 7));
 }
 
-CASE(service_calls_with_memory, SERVICES)
+STAGE_CASE(service_calls_with_memory, SERVICES)
 {
 	struct ww_value values[2];
 	struct ww_token token;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(memory) ww_memory *memory;
 	uint8_t bytes[BYTES];
 
-	stage_begin(&stage, NULL);
 	memory = scene_make(BYTES, 1);
 	values[0] = value_memory(memory);
 	values[1] = value_u8(7);
-	ww_ticket_unref(stage_call(&stage, "fill", values, 2));
+	ww_ticket_unref(stage_call(stage, "fill", values, 2));
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		MUST_EQUAL(7, bytes[i]);
@@ -231,23 +223,21 @@ CASE(service_calls_with_memory, SERVICES)
 		NULL, &token));
 	values[0] = value_token(&token);
 	values[1] = value_u64(BYTES - 1);
-	ww_ticket_unref(stage_call(&stage, "mark", values, 2));
+	ww_ticket_unref(stage_call(stage, "mark", values, 2));
 	MUST(service_marks_made() > 0);
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	MUST_EQUAL(8, bytes[BYTES - 1]);
 }
 
 /* Calls of one lane whose work is on a stream: the last one's value stays. */
-CASE(service_lane_is_in_order, SERVICES)
+STAGE_CASE(service_lane_is_in_order, SERVICES)
 {
 	struct ww_value values[2];
 	ww_ticket *tickets[32];
 	struct ww_token token;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(memory) ww_memory *memory;
 	uint8_t byte;
 
-	stage_begin(&stage, NULL);
 	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
@@ -256,7 +246,7 @@ CASE(service_lane_is_in_order, SERVICES)
 	values[0] = value_token(&token);
 	for (uint8_t i = 0; i < 32; i++) {
 		values[1] = value_u8(i);
-		tickets[i] = stage_submit(&stage, "fill", values, 2);
+		tickets[i] = stage_submit(stage, "fill", values, 2);
 	}
 	for (uint32_t i = 32; i-- > 0;) {
 		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
@@ -266,17 +256,15 @@ CASE(service_lane_is_in_order, SERVICES)
 	MUST_EQUAL(31, byte);
 }
 
-CASE(service_returns_arrays, SERVICES)
+STAGE_CASE(service_returns_arrays, SERVICES)
 {
 	const struct ww_value values[] = {value_u64(BYTES), value_u8(9)};
 	struct ww_value result;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(memory) ww_memory *memory;
 	ww_ticket *ticket;
 	uint8_t byte;
 
-	stage_begin(&stage, NULL);
-	ticket = stage_call(&stage, "make", values, 2);
+	ticket = stage_call(stage, "make", values, 2);
 	MUST_OK(ww_ticket_result(ticket, 0, &result));
 	MUST_EQUAL(WW_ARGUMENT_ARRAY, result.kind);
 	MUST_OK(ww_memory_import(scene.device, scene.broker, result.token, NULL, NULL, &memory,
@@ -303,36 +291,32 @@ CASE(service_limits_arrays_of_a_client, SERVICES)
 	ww_ticket_unref(stage_call(&stage, "make", values, 2));
 }
 
-CASE(service_failures_reach_the_client, SERVICES | NO_DEVICE)
+STAGE_CASE(service_failures_reach_the_client, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	const struct ww_value wrong = value_u8(1);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
 	ww_ticket *ticket;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	ticket = stage_submit(&stage, "fail", &status, 1);
+	ticket = stage_submit(stage, "fail", &status, 1);
 	MUST_REFUSE(WW_ERR_EXISTS, "failed as it was told", ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
 	MUST(info.has_ended && info.has_started);
 	MUST_EQUAL(WW_ERR_EXISTS, info.status);
 	ww_ticket_unref(ticket);
 	MUST_REFUSE(WW_ERR_MISMATCH, "status",
-		ww_client_submit(stage.client, stage_find(stage.client, "fail"), &wrong, 1, NULL, 0,
-			NULL, &ticket));
+		ww_client_submit(stage->client, stage_find(stage->client, "fail"), &wrong, 1, NULL,
+			0, NULL, &ticket));
 	MUST_STATUS(WW_ERR_INVALID,
-		ww_client_submit(stage.client, 99, NULL, 0, NULL, 0, NULL, &ticket));
+		ww_client_submit(stage->client, 99, NULL, 0, NULL, 0, NULL, &ticket));
 }
 
-CASE(service_gives_caller, SERVICES | NO_DEVICE)
+STAGE_CASE(service_gives_caller, SERVICES | NO_DEVICE)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
-	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
-	ticket = stage_call(&stage, "who", NULL, 0);
+	ww_ticket_unref(stage_call(stage, "nop", NULL, 0));
+	ticket = stage_call(stage, "who", NULL, 0);
 	MUST_EQUAL(geteuid(), result_scalar(ticket, 0));
 	MUST_EQUAL((uint32_t)getpid(), result_scalar(ticket, 1));
 	MUST_EQUAL(2, result_scalar(ticket, 2));
@@ -358,16 +342,14 @@ CASE(service_limits_function_to_users, SERVICES | NO_DEVICE)
 
 /* --- time, cancelling, room --- */
 
-CASE(service_queued_call_is_cancelled, SERVICES | NO_DEVICE)
+STAGE_CASE(service_queued_call_is_cancelled, SERVICES | NO_DEVICE)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *running;
 	OWN(ticket) ww_ticket *queued;
 
-	stage_begin(&stage, NULL);
-	running = stage_submit(&stage, "hold", NULL, 0);
-	queued = stage_submit(&stage, "nop", NULL, 0);
+	running = stage_submit(stage, "hold", NULL, 0);
+	queued = stage_submit(stage, "nop", NULL, 0);
 	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(queued, 0, NULL));
 	ww_ticket_cancel(queued);
 	stage_wait_started(running);
@@ -395,16 +377,14 @@ CASE(service_late_call_is_not_started, SERVICES | NO_DEVICE)
 }
 
 /* On a slow machine the call is not started in time: then it gets more time. */
-CASE(service_running_call_sees_its_deadline, SERVICES | NO_DEVICE)
+STAGE_CASE(service_running_call_sees_its_deadline, SERVICES | NO_DEVICE)
 {
 	uint64_t deadline_ns = UINT64_C(50000000);
-	ENDED_BY(stage_end) struct stage stage;
 	ww_ticket *ticket;
 	ww_status status;
 
-	stage_begin(&stage, NULL);
 	do {
-		MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "hold"), NULL, 0,
+		MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "hold"), NULL, 0,
 			SUBMIT(.deadline_ns = deadline_ns), FOREVER, NULL, &ticket));
 		status = ww_ticket_wait(ticket, FOREVER, NULL);
 		ww_ticket_unref(ticket);
@@ -469,17 +449,15 @@ CASE(service_refuses_what_is_larger_than_its_area, SERVICES | NO_DEVICE)
 			NULL, &ticket));
 }
 
-CASE(service_failed_dependency_ends_what_depends, SERVICES | NO_DEVICE)
+STAGE_CASE(service_failed_dependency_ends_what_depends, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
 	ww_ticket *tickets[3];
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	tickets[0] = stage_submit(&stage, "fail", &status, 1);
+	tickets[0] = stage_submit(stage, "fail", &status, 1);
 	for (uint32_t i = 1; i < 3; i++)
-		MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 			SUBMIT(.lane = i, .depends_on = i), FOREVER, NULL, &tickets[i]));
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(tickets[0], FOREVER, NULL));
 	for (uint32_t i = 1; i < 3; i++) {
@@ -493,41 +471,38 @@ CASE(service_failed_dependency_ends_what_depends, SERVICES | NO_DEVICE)
 }
 
 /* However many calls have ended since, a call that failed is known to those that depend on it. */
-CASE(service_remembers_failure_for_queued_dependent, SERVICES | NO_DEVICE)
+STAGE_CASE(service_remembers_failure_for_queued_dependent, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *failed;
 	OWN(ticket) ww_ticket *held;
 	OWN(ticket) ww_ticket *dependent;
 	ww_ticket *ticket;
 	uint32_t nop;
 
-	stage_begin(&stage, NULL);
-	stage_start_thread(&stage);
-	nop = stage_find(stage.client, "nop");
-	failed = stage_submit(&stage, "fail", &status, 1);
+	stage_start_thread(stage);
+	nop = stage_find(stage->client, "nop");
+	failed = stage_submit(stage, "fail", &status, 1);
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(failed, FOREVER, NULL));
-	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "hold"), NULL, 0,
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "hold"), NULL, 0,
 		SUBMIT(.lane = 1), FOREVER, NULL, &held));
-	MUST_OK(ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.lane = 1, .depends_on = 1),
+	MUST_OK(ww_client_submit(stage->client, nop, NULL, 0, SUBMIT(.lane = 1, .depends_on = 1),
 		FOREVER, NULL, &dependent));
 	for (uint32_t i = 0; i < WW_SERVICE_DEPENDS_MAX; i++)
-		ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
+		ww_ticket_unref(stage_call(stage, "nop", NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "wait for its ticket",
-		ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.depends_on = 1), FOREVER, NULL,
-			&ticket));
+		ww_client_submit(stage->client, nop, NULL, 0, SUBMIT(.depends_on = 1), FOREVER,
+			NULL, &ticket));
 	ww_ticket_cancel(held);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(held, FOREVER, NULL));
 	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(dependent, FOREVER, NULL));
 }
 
 /* A stream of the client goes on when the value of a call is reached, and nobody waits for it. */
-CASE(service_stream_waits_for_calls, SERVICES)
+STAGE_CASE(service_stream_waits_for_calls, SERVICES)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
 	struct ww_value values[2];
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *tickets[3];
 	OWN(memory) ww_memory *memory;
@@ -535,15 +510,14 @@ CASE(service_stream_waits_for_calls, SERVICES)
 	OWN(memory) ww_memory *copy;
 	uint8_t byte;
 
-	stage_begin(&stage, NULL);
 	stream = stream_make(scene.device);
 	memory = scene_make(BYTES, 1);
 	copy = scene_make(BYTES, 2);
-	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &timeline));
+	MUST_OK(ww_client_lane_timeline(stage->client, 0, FOREVER, NULL, &timeline));
 	values[0] = value_memory(memory);
 	for (uint8_t i = 0; i < 3; i++) {
 		values[1] = value_u8(i + 5);
-		tickets[i] = stage_submit(&stage, "fill", values, 2);
+		tickets[i] = stage_submit(stage, "fill", values, 2);
 	}
 	MUST_OK(ww_ticket_info_get(tickets[2], &info));
 	MUST_EQUAL(4, info.value); /* the first call was that for the timeline */
@@ -557,19 +531,17 @@ CASE(service_stream_waits_for_calls, SERVICES)
 }
 
 /* Also a call that is not run, or fails, raises the timeline. */
-CASE(service_value_of_every_call_is_reached, SERVICES)
+STAGE_CASE(service_value_of_every_call_is_reached, SERVICES)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(ticket) ww_ticket *late;
 
-	stage_begin(&stage, NULL);
-	MUST_OK(ww_client_lane_timeline(stage.client, 3, FOREVER, NULL, &timeline));
-	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "fail"), &status, 1,
+	MUST_OK(ww_client_lane_timeline(stage->client, 3, FOREVER, NULL, &timeline));
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "fail"), &status, 1,
 		SUBMIT(.lane = 3), 0, NULL, NULL));
-	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 		SUBMIT(.lane = 3, .deadline_ns = 1), 0, NULL, &late));
 	MUST_OK(ww_ticket_info_get(late, &info));
 	MUST_EQUAL(3, info.value);
@@ -578,15 +550,13 @@ CASE(service_value_of_every_call_is_reached, SERVICES)
 }
 
 /* Lanes do not wait for each other; two threads run both. */
-CASE(service_lanes_run_beside_each_other, SERVICES | NO_DEVICE)
+STAGE_CASE(service_lanes_run_beside_each_other, SERVICES | NO_DEVICE)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(ticket) ww_ticket *running;
 
-	stage_begin(&stage, NULL);
-	stage_start_thread(&stage);
-	running = stage_submit(&stage, "hold", NULL, 0);
-	MUST_OK(ww_client_call(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+	stage_start_thread(stage);
+	running = stage_submit(stage, "hold", NULL, 0);
+	MUST_OK(ww_client_call(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 		SUBMIT(.lane = 1), FOREVER, NULL, NULL));
 	ww_ticket_cancel(running);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
@@ -679,19 +649,18 @@ CASE(service_closed_ends_calls, SERVICES | NO_DEVICE)
 	MUST(!info.has_started);
 }
 
-CASE(service_counts_calls, SERVICES | NO_DEVICE)
+STAGE_CASE(service_counts_calls, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_function_info info = WW_INIT(struct ww_function_info);
 	ww_ticket *ticket;
 	uint64_t runs = 0;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	ticket = stage_submit(&stage, "fail", &status, 1);
+	ticket = stage_submit(stage, "fail", &status, 1);
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(ticket, FOREVER, NULL));
 	ww_ticket_unref(ticket);
-	MUST_OK(ww_client_function_info_get(stage.client, stage_find(stage.client, "fail"), &info));
+	MUST_OK(ww_client_function_info_get(stage->client, stage_find(stage->client, "fail"),
+		&info));
 	MUST_EQUAL(1, info.calls);
 	MUST_EQUAL(1, info.failed);
 	MUST_EQUAL(0, info.not_started);

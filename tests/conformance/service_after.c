@@ -63,57 +63,51 @@ static void must_wait(struct stage *stage, ww_ticket *ticket)
 	MUST(!info.has_ended && !info.has_started);
 }
 
-CASE(service_call_starts_after_value, SERVICES | NO_DEVICE)
+STAGE_CASE(service_call_starts_after_value, SERVICES | NO_DEVICE)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *behind;
 	ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
-	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 5));
-	behind = submit_nop(stage.client, NULL);
-	must_wait(&stage, ticket);
+	ticket = submit_nop(stage->client, SUBMIT(.after = timeline, .after_value = 5));
+	behind = submit_nop(stage->client, NULL);
+	must_wait(stage, ticket);
 	MUST_OK(ww_timeline_signal(timeline, 4));
-	must_wait(&stage, ticket);
-	must_wait(&stage, behind);
+	must_wait(stage, ticket);
+	must_wait(stage, behind);
 	MUST_OK(ww_timeline_signal(timeline, 5));
 	must_end(ticket, WW_OK);
 	must_end(behind, WW_OK);
-	must_end(submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 3)), WW_OK);
+	must_end(submit_nop(stage->client, SUBMIT(.after = timeline, .after_value = 3)), WW_OK);
 }
 
-CASE(service_call_starts_after_token, SERVICES | NO_DEVICE)
+STAGE_CASE(service_call_starts_after_token, SERVICES | NO_DEVICE)
 {
 	struct ww_token token;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
 	token = timeline_token(timeline);
 	for (uint64_t value = 1; value < 4; value++) {
-		ticket = submit_nop(stage.client,
+		ticket = submit_nop(stage->client,
 			SUBMIT(.after_token = &token, .after_value = value));
-		must_wait(&stage, ticket);
+		must_wait(stage, ticket);
 		MUST_OK(ww_timeline_signal(timeline, value));
 		must_end(ticket, WW_OK);
 	}
 }
 
 /* What a stream of the client does before it signals, the function finds done. */
-CASE(service_call_starts_after_stream, SERVICES)
+STAGE_CASE(service_call_starts_after_stream, SERVICES)
 {
 	struct ww_value values[2];
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(memory) ww_memory *memory;
 	OWN(stream) ww_stream *stream;
 	uint8_t byte;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
 	stream = stream_make(scene.device);
 	memory = scene_make(BYTES, 1);
@@ -122,7 +116,7 @@ CASE(service_call_starts_after_stream, SERVICES)
 	for (uint8_t i = 1; i <= 32; i++) {
 		MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), i, 1, BYTES));
 		MUST_OK(ww_timeline_stream_signal(timeline, stream, i));
-		MUST_OK(ww_client_call(stage.client, stage_find(stage.client, "mark"), values, 2,
+		MUST_OK(ww_client_call(stage->client, stage_find(stage->client, "mark"), values, 2,
 			SUBMIT(.after = timeline, .after_value = i), FOREVER, NULL, NULL));
 		MUST(service_marks_made() > 0);
 		memory_get(memory, BYTES - 1, &byte, 1);
@@ -131,18 +125,16 @@ CASE(service_call_starts_after_stream, SERVICES)
 }
 
 /* The token goes with as many arguments as there are. */
-CASE(service_call_after_value_has_its_arguments, SERVICES | NO_DEVICE)
+STAGE_CASE(service_call_after_value_has_its_arguments, SERVICES | NO_DEVICE)
 {
 	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
-	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "add"), values, 2,
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, "add"), values, 2,
 		SUBMIT(.after = timeline, .after_value = 1), FOREVER, NULL, &ticket));
-	must_wait(&stage, ticket);
+	must_wait(stage, ticket);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	MUST_OK(ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_EQUAL(42, result_scalar(ticket, 0));
@@ -236,27 +228,25 @@ CASE(service_stream_waits_though_a_call_is_late, SERVICES)
 }
 
 /* The same behind a call whose function runs; a second thread serves. */
-CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
+STAGE_CASE(service_late_call_ends_behind_one_that_runs, SERVICES)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *values;
 	ww_ticket *running;
 	ww_ticket *late[2];
 
-	stage_begin(&stage, NULL);
-	stage_start_thread(&stage);
-	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &values));
-	running = stage_submit(&stage, "hold", NULL, 0);
+	stage_start_thread(stage);
+	MUST_OK(ww_client_lane_timeline(stage->client, 0, FOREVER, NULL, &values));
+	running = stage_submit(stage, "hold", NULL, 0);
 	for (int i = 0; i < 2; i++)
-		late[i] = submit_nop(stage.client, SUBMIT(.deadline_ns = SHORT_NS));
+		late[i] = submit_nop(stage->client, SUBMIT(.deadline_ns = SHORT_NS));
 	for (int i = 0; i < 2; i++)
 		MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(late[i], LONG_NS, NULL));
 	MUST_EQUAL(info_of(running).value - 1, reached(values));
-	must_end(submit_nop(stage.client, SUBMIT(.lane = 1)), WW_OK);
+	must_end(submit_nop(stage->client, SUBMIT(.lane = 1)), WW_OK);
 	ww_ticket_cancel(running);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
 	MUST_OK(ww_timeline_wait(values, info_of(late[1]).value, FOREVER, NULL));
-	must_end(submit_nop(stage.client, NULL), WW_OK);
+	must_end(submit_nop(stage->client, NULL), WW_OK);
 	ww_ticket_unref(running);
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(late[i]);
@@ -294,9 +284,8 @@ static ww_ticket *fail_in_lane(struct stage *stage, uint32_t lane)
 }
 
 /* A stream that waits for it waits for the calls before it. */
-CASE(service_late_call_depends_on_one_that_failed, SERVICES)
+STAGE_CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(timeline) ww_timeline *values;
 	OWN(stream) ww_stream *stream;
@@ -304,17 +293,16 @@ CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 	ww_ticket *first;
 	OWN(ticket) ww_ticket *late;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
 	stream = stream_make(scene.device);
-	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &values));
-	failed = fail_in_lane(&stage, 1);
-	first = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
-	late = submit_nop(stage.client,
+	MUST_OK(ww_client_lane_timeline(stage->client, 0, FOREVER, NULL, &values));
+	failed = fail_in_lane(stage, 1);
+	first = submit_nop(stage->client, SUBMIT(.after = timeline, .after_value = 1));
+	late = submit_nop(stage->client,
 		SUBMIT(.depends_on = info_of(failed).number, .deadline_ns = SHORT_NS));
 	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(late, LONG_NS, NULL));
 	MUST_EQUAL(info_of(failed).number, info_of(late).failed_call);
-	must_wait(&stage, first);
+	must_wait(stage, first);
 	MUST_STATUS(WW_NOT_READY, ww_ticket_stream_wait(late, stream, 0, 0, NULL));
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	must_end(first, WW_OK);
@@ -323,17 +311,15 @@ CASE(service_late_call_depends_on_one_that_failed, SERVICES)
 }
 
 /* On a slow machine the server does not have the timeline in time: then the call gets more time. */
-CASE(service_late_call_names_its_value, SERVICES | NO_DEVICE)
+STAGE_CASE(service_late_call_names_its_value, SERVICES | NO_DEVICE)
 {
 	uint64_t deadline_ns = SHORT_NS;
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	bool is_named;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
 	do {
-		ww_ticket *ticket = submit_nop(stage.client,
+		ww_ticket *ticket = submit_nop(stage->client,
 			SUBMIT(.after = timeline, .after_value = 1, .deadline_ns = deadline_ns));
 
 		MUST_REFUSE(WW_TIMED_OUT, "deadline passed", ww_ticket_wait(ticket, LONG_NS, NULL));
@@ -344,104 +330,96 @@ CASE(service_late_call_names_its_value, SERVICES | NO_DEVICE)
 	} while (!is_named);
 }
 
-CASE(service_waiting_call_is_cancelled, SERVICES | NO_DEVICE)
+STAGE_CASE(service_waiting_call_is_cancelled, SERVICES | NO_DEVICE)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
-	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
-	must_wait(&stage, ticket);
+	ticket = submit_nop(stage->client, SUBMIT(.after = timeline, .after_value = 1));
+	must_wait(stage, ticket);
 	ww_ticket_cancel(ticket);
 	must_end(ticket, WW_CANCELLED);
-	ticket = submit_nop(stage.client,
+	ticket = submit_nop(stage->client,
 		SUBMIT(.after = timeline, .after_value = 1, .deadline_ns = UINT64_C(50000000)));
 	MUST_REFUSE(WW_TIMED_OUT, "of 'nop' was not started",
 		ww_ticket_wait(ticket, LONG_NS, NULL));
 	must_end(ticket, WW_TIMED_OUT);
 	MUST_REFUSE(WW_TIMED_OUT, "of 'nop' has not ended in time",
-		ww_client_call(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		ww_client_call(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 			SUBMIT(.after = timeline, .after_value = 1), UINT64_C(20000000), NULL,
 			NULL));
-	must_end(submit_nop(stage.client, NULL), WW_OK);
+	must_end(submit_nop(stage->client, NULL), WW_OK);
 }
 
 /* What the server cannot import ends the call that names it, and no other one. */
-CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
+STAGE_CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
 {
 	ww_timeline *timeline;
 	struct ww_token token;
 	ww_memory *memory;
 	ww_ticket *ticket;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
 	MUST_REFUSE(WW_ERR_INVALID, "after_token",
-		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 			SUBMIT(.after_value = 1), FOREVER, NULL, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
-		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 			SUBMIT(.after_value = WW_TIMELINE_MAX + 1), FOREVER, NULL, NULL));
 	memory = scene_make(BYTES, 1);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	MUST_STATUS(WW_ERR_INVALID,
-		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		ww_client_submit(stage->client, stage_find(stage->client, "nop"), NULL, 0,
 			SUBMIT(.after_token = &token, .after_value = 1), FOREVER, NULL, NULL));
 	ww_memory_unref(memory);
 	MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params, .flags = WW_TIMELINE_ALONE),
 		&timeline));
 	token = timeline_token(timeline);
 	ww_timeline_unref(timeline);
-	ticket = submit_nop(stage.client, SUBMIT(.after_token = &token, .after_value = 1));
+	ticket = submit_nop(stage->client, SUBMIT(.after_token = &token, .after_value = 1));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "the timeline to start after",
 		ww_ticket_wait(ticket, FOREVER, NULL));
 	must_end(ticket, WW_ERR_NOT_FOUND);
-	must_end(submit_nop(stage.client, NULL), WW_OK);
+	must_end(submit_nop(stage->client, NULL), WW_OK);
 }
 
 /* A call that waits for another one and for a timeline starts after both. */
-CASE(service_call_depends_and_starts_after_value, SERVICES | NO_DEVICE)
+STAGE_CASE(service_call_depends_and_starts_after_value, SERVICES | NO_DEVICE)
 {
 	const struct ww_value status = value_i32(WW_ERR_EXISTS);
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(ticket) ww_ticket *failed;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
-	ww_ticket_unref(stage_submit(&stage, "nop", NULL, 0));
-	ticket = submit_nop(stage.client,
+	ww_ticket_unref(stage_submit(stage, "nop", NULL, 0));
+	ticket = submit_nop(stage->client,
 		SUBMIT(.lane = 1, .depends_on = 1, .after = timeline, .after_value = 1));
-	must_wait(&stage, ticket);
+	must_wait(stage, ticket);
 	MUST_OK(ww_timeline_signal(timeline, 1));
 	must_end(ticket, WW_OK);
-	failed = stage_submit(&stage, "fail", &status, 1);
+	failed = stage_submit(stage, "fail", &status, 1);
 	MUST_OK(ww_ticket_info_get(failed, &info));
-	ticket = submit_nop(stage.client,
+	ticket = submit_nop(stage->client,
 		SUBMIT(.lane = 1, .depends_on = info.number, .after = timeline, .after_value = 2));
 	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(ticket, FOREVER, NULL));
 }
 
 /* All lanes of a client wait for ever: another one's calls are served all the same. */
-CASE(service_lanes_that_wait_harm_nobody_else, SERVICES | NO_DEVICE)
+STAGE_CASE(service_lanes_that_wait_harm_nobody_else, SERVICES | NO_DEVICE)
 {
 	ww_ticket *tickets[WW_SERVICE_LANES_MAX];
 	ww_timeline *timelines[WW_SERVICE_LANES_MAX];
 	const struct ww_value values[] = {value_i64(1), value_i64(2)};
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(client) ww_client *victim;
 
-	stage_begin(&stage, NULL);
-	stage_start_thread(&stage);
+	stage_start_thread(stage);
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &victim));
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
 		timelines[i] = timeline_make();
-		tickets[i] = submit_nop(stage.client,
+		tickets[i] = submit_nop(stage->client,
 			SUBMIT(.lane = i, .after = timelines[i], .after_value = 1));
 	}
 	for (int i = 0; i < 2000; i++)
@@ -461,20 +439,18 @@ CASE(service_lanes_that_wait_harm_nobody_else, SERVICES | NO_DEVICE)
 }
 
 /* The server lets go of those that were used least recently, and imports them again. */
-CASE(service_call_starts_after_one_of_many_timelines, SERVICES | NO_DEVICE)
+STAGE_CASE(service_call_starts_after_one_of_many_timelines, SERVICES | NO_DEVICE)
 {
 	struct ww_token tokens[MANY];
 	ww_timeline *timelines[MANY];
 	ww_ticket *ticket;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
 	for (uint32_t i = 0; i < MANY; i++) {
 		timelines[i] = timeline_make();
 		tokens[i] = timeline_token(timelines[i]);
 	}
 	for (uint64_t i = 0; i < UINT64_C(3) * MANY; i++) {
-		ticket = submit_nop(stage.client,
+		ticket = submit_nop(stage->client,
 			SUBMIT(.lane = i % WW_SERVICE_LANES_MAX, .after_token = &tokens[i % MANY],
 				.after_value = i / MANY + 1));
 		MUST_OK(ww_timeline_signal(timelines[i % MANY], i / MANY + 1));
@@ -503,17 +479,15 @@ CASE(service_drains_though_a_call_waits, SERVICES | NO_DEVICE)
 }
 
 /* Both the client and the service may end while calls wait. */
-CASE(service_ends_while_a_call_waits, SERVICES | NO_DEVICE)
+STAGE_CASE(service_ends_while_a_call_waits, SERVICES | NO_DEVICE)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(client) ww_client *other;
 	OWN(ticket) ww_ticket *ticket;
 
-	stage_begin(&stage, NULL);
 	timeline = timeline_make();
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
 	ww_ticket_unref(submit_nop(other, SUBMIT(.after = timeline, .after_value = 1)));
-	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
-	must_wait(&stage, ticket);
+	ticket = submit_nop(stage->client, SUBMIT(.after = timeline, .after_value = 1));
+	must_wait(stage, ticket);
 }

@@ -479,28 +479,26 @@ CASE(service_batch_stops_no_other_lane, SERVICES | NO_DEVICE)
 }
 
 /* All is filled by one stream; the lanes' timelines and the next calls of the lanes follow it. */
-CASE(service_batch_has_one_stream, SERVICES)
+STAGE_CASE(service_batch_has_one_stream, SERVICES)
 {
 	ww_timeline *timelines[2];
 	ww_memory *memories[2];
 	ww_ticket *tickets[4];
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	MUST_OK(ww_service_offer_batch(stage.service, "fills", "u8[*] x write, u8 value", run_fill,
+	MUST_OK(ww_service_offer_batch(stage->service, "fills", "u8[*] x write, u8 value", run_fill,
 		NULL,
 		BATCH(.flags = WW_FUNCTION_ENQUEUES, .batch_calls_max = 2,
 			.batch_wait_ns = LONG_NS)));
 	for (uint32_t i = 0; i < 2; i++) {
 		memories[i] = scene_make(BYTES, 1);
-		MUST_OK(ww_client_lane_timeline(stage.client, i, FOREVER, NULL, &timelines[i]));
+		MUST_OK(ww_client_lane_timeline(stage->client, i, FOREVER, NULL, &timelines[i]));
 	}
 	for (uint32_t i = 0; i < 4; i++) { /* the second pair by an ordinary function */
 		const struct ww_value values[] = {value_memory(memories[i % 2]),
 			value_u8((uint8_t)i)};
 
-		MUST_OK(ww_client_submit(stage.client,
-			stage_find(stage.client, i < 2 ? "fills" : "fill"), values, 2,
+		MUST_OK(ww_client_submit(stage->client,
+			stage_find(stage->client, i < 2 ? "fills" : "fill"), values, 2,
 			SUBMIT(.lane = i % 2), FOREVER, NULL, &tickets[i]));
 	}
 	for (uint32_t i = 0; i < 2; i++) {

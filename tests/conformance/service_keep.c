@@ -33,13 +33,11 @@ static ww_status look(const struct ww_token *token)
 	return status;
 }
 
-CASE(service_releases_memory_after_call, SERVICES)
+STAGE_CASE(service_releases_memory_after_call, SERVICES)
 {
 	struct ww_token token;
-	ENDED_BY(stage_end) struct stage stage;
 
-	stage_begin(&stage, NULL);
-	use_memory(&stage, &token);
+	use_memory(stage, &token);
 	MUST_STATUS(WW_ERR_NOT_FOUND, look(&token));
 }
 

@@ -123,25 +123,23 @@ static ww_ticket *submit_nop(struct stage *stage, const struct ww_submit_params 
 }
 
 /* The first of the late calls also waits for a timeline that the server has. */
-CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
+STAGE_CASE(service_late_call_ends_behind_work_of_a_stream, SERVICES)
 {
-	ENDED_BY(stage_end) struct stage stage;
 	OWN(timeline) ww_timeline *timeline;
 	OWN(ticket) ww_ticket *working;
 	ww_ticket *late[2];
 
-	stage_begin(&stage, NULL);
-	offer(&stage, "gate", run_gate);
+	offer(stage, "gate", run_gate);
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	working = submit_nop(&stage, SUBMIT(.after = timeline, .after_value = 1));
+	working = submit_nop(stage, SUBMIT(.after = timeline, .after_value = 1));
 	MUST_OK(ww_ticket_wait(working, FOREVER, NULL));
 	ww_ticket_unref(working);
-	working = stage_submit(&stage, "gate", NULL, 0);
+	working = stage_submit(stage, "gate", NULL, 0);
 	stage_wait_started(working);
-	late[0] = submit_nop(&stage,
+	late[0] = submit_nop(stage,
 		SUBMIT(.after = timeline, .after_value = 2, .deadline_ns = SHORT_NS));
-	late[1] = submit_nop(&stage, SUBMIT(.deadline_ns = SHORT_NS));
+	late[1] = submit_nop(stage, SUBMIT(.deadline_ns = SHORT_NS));
 	for (int i = 0; i < 2; i++) {
 		MUST_REFUSE(WW_TIMED_OUT, "while a stream ran work of calls before it in lane 0",
 			ww_ticket_wait(late[i], LONG_NS, NULL));

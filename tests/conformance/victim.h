@@ -7,6 +7,9 @@
 
 #include <warpway/warpway.h>
 
+#include "support/check.h"
+#include "support/own.h"
+
 /* A memory of the subject, with a true descriptor and description of it. */
 struct victim {
 	ww_device *device;
@@ -17,5 +20,17 @@ struct victim {
 
 void victim_make(struct victim *victim, uint32_t kind);
 void victim_end(struct victim *victim);
+
+/* Defines a case as CASE() does, with a `victim` of the kind WW_MEMORY_VMM. */
+#define VICTIM_CASE(case_name, case_needs)                 \
+	static void case_name##_of(struct victim *victim); \
+	CASE(case_name, case_needs)                        \
+	{                                                  \
+		ENDED_BY(victim_end) struct victim victim; \
+                                                           \
+		victim_make(&victim, WW_MEMORY_VMM);       \
+		case_name##_of(&victim);                   \
+	}                                                  \
+	static void case_name##_of(struct victim *victim)
 
 #endif
