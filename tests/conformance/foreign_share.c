@@ -264,7 +264,7 @@ CASE(foreign_page_is_for_reading, WW_CAP_FOREIGN)
 /* --- pages of untrusted processes --- */
 
 /* A page as its owner would make it, but for what @lie changes. */
-static int forge_page(void (*lie)(struct ww_layout_foreign_memory *page))
+static int forge_page(const struct number_change *lie)
 {
 	struct ww_layout_foreign_memory page = {
 		.magic = "WWFOREI",
@@ -279,7 +279,7 @@ static int forge_page(void (*lie)(struct ww_layout_foreign_memory *page))
 
 	page.magic[7] = 'G';
 	if (lie)
-		lie(&page);
+		number_change(&page, lie);
 	MUST_OK(ww_memfd_create(WW_HANDLE_PAGE_BYTES, &fd));
 	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
 	return fd;
@@ -301,8 +301,7 @@ static struct ww_memory_description describe(void)
 	return bytes;
 }
 
-static void refuse_page(void (*lie)(struct ww_layout_foreign_memory *page), ww_status status,
-	const char *word)
+static void refuse_page(const struct number_change *lie, ww_status status, const char *word)
 {
 	struct ww_memory_description description = describe();
 	OWN(device) ww_device *device = subject_open();
@@ -313,56 +312,30 @@ static void refuse_page(void (*lie)(struct ww_layout_foreign_memory *page), ww_s
 	MUST(!memory);
 }
 
-static void say_other_magic(struct ww_layout_foreign_memory *page)
-{
-	page->magic[0] = 'X';
-}
-
-static void say_newer(struct ww_layout_foreign_memory *page)
-{
-	page->version = 2;
-}
-
-static void say_other_backing(struct ww_layout_foreign_memory *page)
-{
-	page->backing = 1;
-}
-
-static void say_pool(struct ww_layout_foreign_memory *page)
-{
-	page->backing = 4;
-}
-
-static void say_more(struct ww_layout_foreign_memory *page)
-{
-	page->bytes *= 2;
-}
-
-static void say_nothing(struct ww_layout_foreign_memory *page)
-{
-	page->bytes = 0;
-}
-
-static void say_withdrawn(struct ww_layout_foreign_memory *page)
-{
-	page->withdrawn = 1;
-}
-
-static void say_locked(struct ww_layout_foreign_memory *page)
-{
-	page->is_locked = 1;
-}
+#define PAGE ww_layout_foreign_memory
 
 CASE(foreign_page_refused, WW_CAP_FOREIGN)
 {
-	refuse_page(say_other_magic, WW_ERR_PROTOCOL, "not the page");
-	refuse_page(say_newer, WW_ERR_VERSION, "version 2");
-	refuse_page(say_other_backing, WW_ERR_PROTOCOL, "backing");
-	refuse_page(say_pool, WW_ERR_MISMATCH, "kinds");
-	refuse_page(say_more, WW_ERR_MISMATCH, "bytes");
-	refuse_page(say_nothing, WW_ERR_PROTOCOL, "impossible");
-	refuse_page(say_withdrawn, WW_ERR_NOT_FOUND, "release");
-	refuse_page(say_locked, WW_ERR_PEER_LOST, "ended");
+	static const struct {
+		const char *name;
+		struct number_change lie;
+		ww_status status;
+		const char *word;
+	} lies[] = {
+		{"another magic", BECOMES(PAGE, magic[0], 'X'), WW_ERR_PROTOCOL, "not the page"},
+		{"a newer one", BECOMES(PAGE, version, 2), WW_ERR_VERSION, "version 2"},
+		{"another backing", BECOMES(PAGE, backing, 1), WW_ERR_PROTOCOL, "backing"},
+		{"a pool", BECOMES(PAGE, backing, 4), WW_ERR_MISMATCH, "kinds"},
+		{"more bytes", ADDED(PAGE, bytes, FOREIGN_BYTES), WW_ERR_MISMATCH, "bytes"},
+		{"no bytes", BECOMES(PAGE, bytes, 0), WW_ERR_PROTOCOL, "impossible"},
+		{"withdrawn", BECOMES(PAGE, withdrawn, 1), WW_ERR_NOT_FOUND, "release"},
+		{"locked", BECOMES(PAGE, is_locked, 1), WW_ERR_PEER_LOST, "ended"},
+	};
+
+	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
+		check_row(lies[i].name);
+		refuse_page(&lies[i].lie, lies[i].status, lies[i].word);
+	}
 }
 
 /* As in two containers that both have a process of this number. */

@@ -122,43 +122,24 @@ CASE(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)
 	MUST(!memory);
 }
 
-/* The description with some of its fields changed, and a right checksum. */
+/* The description with a number changed, and a right checksum. */
 static struct ww_memory_description forge(const struct ww_memory_description *from,
-	void (*change)(struct ww_description *fields))
+	const struct number_change *change)
 {
 	struct ww_memory_description forged;
 	struct ww_description fields;
 
 	MUST_OK(ww_description_decode(from, &fields));
-	change(&fields);
+	number_change(&fields, change);
 	ww_description_encode(&fields, &forged);
 	return forged;
-}
-
-static void say_larger(struct ww_description *fields)
-{
-	fields->bytes += 2 * MIB;
-}
-
-static void say_smaller(struct ww_description *fields)
-{
-	fields->bytes -= fields->kind == WW_MEMORY_HOST ? 4096 : 2 * MIB;
-}
-
-static void say_odd(struct ww_description *fields)
-{
-	fields->bytes -= 1;
-}
-
-static void say_huge(struct ww_description *fields)
-{
-	fields->bytes = UINT64_C(1) << 46;
 }
 
 /* A driver may find that it has no addresses for so much before it finds that it is not true. */
 static void must_refuse_huge(struct victim *victim)
 {
-	struct ww_memory_description forged = forge(&victim->description, say_huge);
+	struct ww_memory_description forged = forge(&victim->description,
+		&(struct number_change)BECOMES(ww_description, bytes, UINT64_C(1) << 46));
 	ww_memory *memory = victim->memory;
 	ww_status status = ww_memory_import_fd(victim->device, victim->fd, &forged,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory);
@@ -171,7 +152,11 @@ static void must_refuse_huge(struct victim *victim)
 
 static void refuse_size(uint32_t kind)
 {
-	static void (*const lies[])(struct ww_description *) = {say_larger, say_smaller, say_odd};
+	const struct number_change lies[] = {
+		ADDED(ww_description, bytes, 2 * MIB),
+		TAKEN(ww_description, bytes, kind == WW_MEMORY_HOST ? 4096 : 2 * MIB),
+		TAKEN(ww_description, bytes, 1),
+	};
 	struct victim victim;
 
 	victim_make(&victim, kind);
@@ -180,17 +165,15 @@ static void refuse_size(uint32_t kind)
 	victim.memory = memory_make(victim.device, kind, 8 * MIB);
 	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_WRITE, &victim.fd,
 		&victim.description));
-	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-		struct ww_memory_description forged = forge(&victim.description, lies[i]);
+	for (int is_mapped = 1; is_mapped >= 0; is_mapped--) {
+		check_row(is_mapped ? "a mapped memory" : "a memory that is not mapped");
+		if (!is_mapped)
+			victim.memory = ww_memory_unref(victim.memory);
+		for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
+			struct ww_memory_description forged = forge(&victim.description, &lies[i]);
 
-		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
-	}
-	/* The same where nothing of it is mapped. */
-	victim.memory = ww_memory_unref(victim.memory);
-	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-		struct ww_memory_description forged = forge(&victim.description, lies[i]);
-
-		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
+			must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
+		}
 	}
 	must_refuse_huge(&victim);
 	victim_end(&victim);
@@ -266,59 +249,31 @@ VICTIM_CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_import_fd(victim->device, fd, &description, NULL, &memory));
 }
 
-static void say_no_backing(struct ww_description *fields)
-{
-	fields->backing = (enum ww_backing)9;
-}
-
-static void say_no_kind(struct ww_description *fields)
-{
-	fields->kind = 0;
-}
-
-static void say_other_kind(struct ww_description *fields)
-{
-	fields->kind = 77;
-}
-
-static void say_no_access(struct ww_description *fields)
-{
-	fields->access = 0;
-}
-
-static void say_more_access(struct ww_description *fields)
-{
-	fields->access = 3;
-}
-
-static void say_no_bytes(struct ww_description *fields)
-{
-	fields->bytes = 0;
-}
-
-static void say_all_bytes(struct ww_description *fields)
-{
-	fields->bytes = UINT64_MAX;
-}
-
-static void say_negative_bytes(struct ww_description *fields)
-{
-	fields->bytes = UINT64_C(1) << 63;
-}
-
 CASE(refuse_forged_fields, WW_CAP_EXPORT)
 {
-	static void (*const lies[])(struct ww_description *) = {say_no_backing, say_no_kind,
-		say_other_kind, say_no_access, say_more_access, say_no_bytes, say_all_bytes,
-		say_negative_bytes};
+	static const struct {
+		const char *name;
+		struct number_change change;
+	} lies[] = {
+		{"no backing", BECOMES(ww_description, backing, 9)},
+		{"no kind", BECOMES(ww_description, kind, 0)},
+		{"another kind", BECOMES(ww_description, kind, 77)},
+		{"no access", BECOMES(ww_description, access, 0)},
+		{"more access", BECOMES(ww_description, access, 3)},
+		{"no bytes", BECOMES(ww_description, bytes, 0)},
+		{"all bytes", BECOMES(ww_description, bytes, UINT64_MAX)},
+		{"negative bytes", BECOMES(ww_description, bytes, UINT64_C(1) << 63)},
+	};
 	struct ww_memory_description forged;
 	struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-		forged = forge(&victim.description, lies[i]);
+		check_row(lies[i].name);
+		forged = forge(&victim.description, &lies[i].change);
 		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_PROTOCOL, "descri");
 	}
+	check_row("reserved bytes");
 	/* Bytes that nobody has given a meaning yet. */
 	for (size_t at = RESERVED_AT; at < sizeof(forged); at += sizeof(forged) - RESERVED_AT - 1) {
 		forged = victim.description;
@@ -329,11 +284,6 @@ CASE(refuse_forged_fields, WW_CAP_EXPORT)
 	victim_end(&victim);
 }
 
-static void say_other_home(struct ww_description *fields)
-{
-	memset(fields->home_uuid, 0x77, sizeof(fields->home_uuid));
-}
-
 /*
  * Where the bytes are is asked of the driver; an untrusted process who says otherwise is refused.
  */
@@ -341,14 +291,10 @@ VICTIM_CASE(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	struct ww_memory_description forged;
 
-	forged = forge(&victim->description, say_other_home);
+	forged = forge(&victim->description,
+		&(struct number_change)ADDED(ww_description, home_uuid[0], 1));
 	victim->memory = ww_memory_unref(victim->memory);
 	must_refuse_import(victim, victim->fd, &forged, WW_ERR_MISMATCH, "GPU");
-}
-
-static void say_writable(struct ww_description *fields)
-{
-	fields->access = WW_ACCESS_WRITE;
 }
 
 /* The description says write, but the kernel knows better. */
@@ -361,7 +307,8 @@ CASE(refuse_forged_access, WW_CAP_HOST_MEMORY)
 
 	victim_make(&victim, WW_MEMORY_HOST);
 	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
-	description = forge(&description, say_writable);
+	description = forge(&description,
+		&(struct number_change)BECOMES(ww_description, access, WW_ACCESS_WRITE));
 	victim.memory = ww_memory_unref(victim.memory);
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
 		ww_memory_import_fd(victim.device, fd, &description,

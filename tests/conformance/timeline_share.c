@@ -359,8 +359,7 @@ SCENE_CASE(timeline_import_of_dropped, NO_DEVICE)
 /* --- pages that are not what they should be --- */
 
 /* Put as it should be, and changed by its owner before anybody gets it. */
-static void refuse_page(ww_status status, const char *word,
-	void (*damage)(struct ww_layout_signal_page *page))
+static void refuse_page(ww_status status, const char *word, const struct number_change *damage)
 {
 	struct ww_token token;
 	ENDED_BY(signaller_end) struct signaller signaller;
@@ -368,55 +367,38 @@ static void refuse_page(ww_status status, const char *word,
 	signaller_begin(&signaller);
 	signaller_name(&signaller, "page", 0);
 	token = signaller_token(&signaller, 0);
-	damage(signaller.page.page);
+	if (damage)
+		number_change(signaller.page.page, damage);
+	else
+		memset(signaller.page.page, 0, WW_SIGNAL_PAGE_BYTES);
 	refuse_get(status, word, "page");
 	refuse_import(status, word, &token);
 }
 
-static void damage_version(struct ww_layout_signal_page *page)
-{
-	page->version = 2;
-}
-
-static void damage_magic(struct ww_layout_signal_page *page)
-{
-	page->magic[0] ^= 1;
-}
-
-static void damage_all(struct ww_layout_signal_page *page)
-{
-	memset(page, 0, WW_SIGNAL_PAGE_BYTES);
-}
-
-static void damage_size(struct ww_layout_signal_page *page)
-{
-	page->bytes = 4096;
-}
-
-static void damage_count(struct ww_layout_signal_page *page)
-{
-	page->cell_count = 1000000;
-}
-
-static void damage_cell_size(struct ww_layout_signal_page *page)
-{
-	page->cell_bytes = 8;
-}
-
-static void damage_header(struct ww_layout_signal_page *page)
-{
-	page->header_bytes = 0;
-}
+#define PAGE ww_layout_signal_page
 
 SCENE_CASE(timeline_page_refused, NO_DEVICE)
 {
-	refuse_page(WW_ERR_VERSION, "version 2", damage_version);
-	refuse_page(WW_ERR_PROTOCOL, "no signal page", damage_magic);
-	refuse_page(WW_ERR_PROTOCOL, "no signal page", damage_all);
-	refuse_page(WW_ERR_MISMATCH, "4096", damage_size);
-	refuse_page(WW_ERR_PROTOCOL, "cells", damage_count);
-	refuse_page(WW_ERR_PROTOCOL, "cells", damage_cell_size);
-	refuse_page(WW_ERR_PROTOCOL, "cells", damage_header);
+	static const struct {
+		const char *name;
+		struct number_change damage;
+		ww_status status;
+		const char *word;
+	} pages[] = {
+		{"version", BECOMES(PAGE, version, 2), WW_ERR_VERSION, "version 2"},
+		{"magic", ADDED(PAGE, magic[0], 1), WW_ERR_PROTOCOL, "no signal page"},
+		{"size", BECOMES(PAGE, bytes, 4096), WW_ERR_MISMATCH, "4096"},
+		{"count", BECOMES(PAGE, cell_count, 1000000), WW_ERR_PROTOCOL, "cells"},
+		{"cell size", BECOMES(PAGE, cell_bytes, 8), WW_ERR_PROTOCOL, "cells"},
+		{"header", BECOMES(PAGE, header_bytes, 0), WW_ERR_PROTOCOL, "cells"},
+	};
+
+	for (size_t i = 0; i < CHECK_COUNT(pages); i++) {
+		check_row(pages[i].name);
+		refuse_page(pages[i].status, pages[i].word, &pages[i].damage);
+	}
+	check_row("a page of zeros");
+	refuse_page(WW_ERR_PROTOCOL, "no signal page", NULL);
 }
 
 static void refuse_description(ww_status status, const char *word,

@@ -76,92 +76,16 @@ static void end(struct cast *cast)
 	scene_end();
 }
 
-/* What is written over a token's bytes. */
-struct change {
-	const char *what;
-	void (*change)(struct ww_wire_token *record);
-	ww_status expected; /* WW_OK: any refusal */
-};
-
-static void change_id(struct ww_wire_token *record)
-{
-	record->object_id[5] ^= 1;
-}
-
-static void change_secret(struct ww_wire_token *record)
-{
-	record->secret[15] ^= 0x40;
-}
-
-static void change_broker(struct ww_wire_token *record)
-{
-	record->broker_id[0] ^= 1;
-}
-
-static void change_slot(struct ww_wire_token *record)
-{
-	record->slice += 5;
-}
-
-static void change_slot_beyond(struct ww_wire_token *record)
-{
-	record->slice += 64;
-}
-
-static void change_slot_last(struct ww_wire_token *record)
-{
-	record->slice |= WW_POOL_SLICES_MAX - 1;
-}
-
-static void change_generation(struct ww_wire_token *record)
-{
-	record->slice += WW_POOL_SLICES_MAX;
-}
-
-static void change_generation_back(struct ww_wire_token *record)
-{
-	record->slice &= WW_POOL_SLICES_MAX - 1;
-}
-
-static void change_slice_all(struct ww_wire_token *record)
-{
-	record->slice = UINT64_MAX;
-}
+#define SLOT_BITS ((uint64_t)WW_POOL_SLICES_MAX - 1)
 
 static void change_slice_none(struct ww_wire_token *record)
 {
 	record->slice = 0;
 }
 
-static void change_offset_before(struct ww_wire_token *record)
-{
-	record->offset -= 256;
-}
-
-static void change_offset_behind(struct ww_wire_token *record)
-{
-	record->offset += 256;
-}
-
-static void change_offset_far(struct ww_wire_token *record)
-{
-	record->offset = UINT64_MAX - 255;
-}
-
-static void change_bytes(struct ww_wire_token *record)
-{
-	record->bytes += 1;
-}
-
 static void change_bytes_all(struct ww_wire_token *record)
 {
-	record->offset = 0;
 	record->bytes = record->total_bytes;
-}
-
-static void change_total(struct ww_wire_token *record)
-{
-	record->total_bytes *= 2;
 }
 
 static void change_total_to_slice(struct ww_wire_token *record)
@@ -169,55 +93,38 @@ static void change_total_to_slice(struct ww_wire_token *record)
 	record->total_bytes = record->offset + record->bytes;
 }
 
-static void change_access(struct ww_wire_token *record)
-{
-	record->access = WW_ACCESS_WRITE;
-}
+#define RECORD ww_wire_token
 
-static void change_flags(struct ww_wire_token *record)
-{
-	record->flags = 0;
-	record->slice = 0;
-}
-
-static void change_flags_all(struct ww_wire_token *record)
-{
-	record->flags = 0xff;
-}
-
-static void change_kind(struct ww_wire_token *record)
-{
-	record->kind = WW_WIRE_KIND_POOL;
-}
-
-static void change_kind_to_timeline(struct ww_wire_token *record)
-{
-	record->kind = WW_WIRE_KIND_TIMELINE;
-}
-
-static const struct change changes[] = {
-	{"another pool", change_id, WW_ERR_NOT_FOUND},
-	{"another secret", change_secret, WW_ERR_ACCESS},
-	{"another broker", change_broker, WW_ERR_NOT_FOUND},
-	{"a slot without a slice", change_slot, WW_ERR_NOT_FOUND},
-	{"a slot beyond the table", change_slot_beyond, WW_ERR_NOT_FOUND},
-	{"the last slot of all", change_slot_last, WW_ERR_NOT_FOUND},
-	{"the next generation", change_generation, WW_ERR_NOT_FOUND},
-	{"no generation", change_generation_back, WW_OK},
-	{"the last slice of all", change_slice_all, WW_ERR_NOT_FOUND},
-	{"no slice", change_slice_none, WW_ERR_PROTOCOL},
-	{"bytes before the slice", change_offset_before, WW_ERR_MISMATCH},
-	{"bytes behind the slice", change_offset_behind, WW_ERR_MISMATCH},
-	{"bytes at the end of all", change_offset_far, WW_OK},
-	{"a byte more", change_bytes, WW_ERR_MISMATCH},
-	{"all of the chunk", change_bytes_all, WW_ERR_MISMATCH},
-	{"a larger chunk", change_total, WW_ERR_MISMATCH},
-	{"a smaller chunk", change_total_to_slice, WW_ERR_MISMATCH},
-	{"more access", change_access, WW_ERR_ACCESS},
-	{"no flags", change_flags, WW_OK},
-	{"all flags", change_flags_all, WW_OK},
-	{"the kind of the pool itself", change_kind, WW_OK},
-	{"the kind of a timeline", change_kind_to_timeline, WW_OK},
+/* What is written over a token's bytes: a number, and what more there is. */
+static const struct change {
+	const char *what;
+	struct number_change number;
+	ww_status expected; /* WW_OK: any refusal */
+	void (*change)(struct ww_wire_token *record);
+} changes[] = {
+	{"another pool", ADDED(RECORD, object_id[5], 1), WW_ERR_NOT_FOUND, NULL},
+	{"another secret", ADDED(RECORD, secret[15], 0x40), WW_ERR_ACCESS, NULL},
+	{"another broker", ADDED(RECORD, broker_id[0], 1), WW_ERR_NOT_FOUND, NULL},
+	{"a slot without a slice", ADDED(RECORD, slice, 5), WW_ERR_NOT_FOUND, NULL},
+	{"a slot beyond the table", ADDED(RECORD, slice, 64), WW_ERR_NOT_FOUND, NULL},
+	{"the last slot of all", MASKED(RECORD, slice, ~SLOT_BITS, SLOT_BITS), WW_ERR_NOT_FOUND,
+		NULL},
+	{"the next generation", ADDED(RECORD, slice, WW_POOL_SLICES_MAX), WW_ERR_NOT_FOUND, NULL},
+	{"no generation", MASKED(RECORD, slice, SLOT_BITS, 0), WW_OK, NULL},
+	{"the last slice of all", BECOMES(RECORD, slice, UINT64_MAX), WW_ERR_NOT_FOUND, NULL},
+	{"no slice", BECOMES(RECORD, slice, 0), WW_ERR_PROTOCOL, NULL},
+	{"bytes before the slice", TAKEN(RECORD, offset, 256), WW_ERR_MISMATCH, NULL},
+	{"bytes behind the slice", ADDED(RECORD, offset, 256), WW_ERR_MISMATCH, NULL},
+	{"bytes at the end of all", BECOMES(RECORD, offset, UINT64_MAX - 255), WW_OK, NULL},
+	{"a byte more", ADDED(RECORD, bytes, 1), WW_ERR_MISMATCH, NULL},
+	{"all of the chunk", BECOMES(RECORD, offset, 0), WW_ERR_MISMATCH, change_bytes_all},
+	{"a larger chunk", ADDED(RECORD, total_bytes, CHUNK), WW_ERR_MISMATCH, NULL},
+	{"a smaller chunk", ADDED(RECORD, total_bytes, 0), WW_ERR_MISMATCH, change_total_to_slice},
+	{"more access", BECOMES(RECORD, access, WW_ACCESS_WRITE), WW_ERR_ACCESS, NULL},
+	{"no flags", BECOMES(RECORD, flags, 0), WW_OK, change_slice_none},
+	{"all flags", BECOMES(RECORD, flags, 0xff), WW_OK, NULL},
+	{"the kind of the pool itself", BECOMES(RECORD, kind, WW_WIRE_KIND_POOL), WW_OK, NULL},
+	{"the kind of a timeline", BECOMES(RECORD, kind, WW_WIRE_KIND_TIMELINE), WW_OK, NULL},
 };
 
 static void refuse_changes(const struct ww_token *token)
@@ -229,7 +136,9 @@ static void refuse_changes(const struct ww_token *token)
 		ww_status status;
 
 		ww_wire_decode_token(token->bytes, &record);
-		changes[i].change(&record);
+		number_change(&record, &changes[i].number);
+		if (changes[i].change)
+			changes[i].change(&record);
 		ww_wire_encode_token(&record, other.bytes);
 		token_seal(&other);
 		status = ww_memory_import(scene.device, scene.broker, &other,

@@ -29,3 +29,14 @@ void token_seal(struct ww_token *token)
 {
 	bytes_seal(token->bytes, sizeof(token->bytes));
 }
+
+/* Numbers are little endian, as are all machines that the library runs on. */
+void number_change(void *record, const struct number_change *change)
+{
+	uint8_t *field = (uint8_t *)record + change->at;
+	uint64_t value = 0;
+
+	memcpy(&value, field, change->bytes);
+	value = (value & change->kept) + change->added;
+	memcpy(field, &value, change->bytes);
+}
