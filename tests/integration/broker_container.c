@@ -52,7 +52,6 @@ CASE(container_gets_by_name, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_must(&container, WW_OK, "write 2");
 	pattern_verify(memory, 2);
 	scene_has_holds(2);
-	agent_end(&container);
 	ww_memory_unref(memory);
 	scene_end();
 }
@@ -94,7 +93,6 @@ CASE(container_takes_token, WW_CAP_EXPORT | NEEDS_ROOT)
 	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
 	agent_must(&container, WW_OK, "import");
 	agent_must(&container, WW_OK, "verify 4");
-	agent_end(&container);
 	scene_end();
 }
 
@@ -118,8 +116,6 @@ CASE(container_to_container, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_must(&taker, WW_OK, "import write");
 	agent_must(&taker, WW_OK, "write 6");
 	agent_must(&maker, WW_OK, "verify 6");
-	agent_end(&taker);
-	agent_end(&maker);
 	scene_end();
 }
 
@@ -149,7 +145,6 @@ CASE(container_killed, WW_CAP_EXPORT | NEEDS_ROOT)
 	scene_has_holders(2);
 	scene_has_holds(1);
 	ww_memory_unref(memory);
-	agent_end(&waiter);
 	scene_end();
 }
 
@@ -172,7 +167,6 @@ CASE(container_of_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_must(&container, WW_OK, "drop");
 	agent_must(&container, WW_OK, "get y");
 	agent_must(&container, WW_OK, "verify 2");
-	agent_end(&container);
 	ww_memory_unref(memory);
 	scene_end();
 }

@@ -468,6 +468,4 @@ SCENE_CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 		agent_must(&partners[0], WW_OK, "record");
 		agent_must(&partners[1], WW_OK, "sync");
 	}
-	agent_end(&partners[1]);
-	agent_end(&partners[0]);
 }

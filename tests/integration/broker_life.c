@@ -403,8 +403,6 @@ SCENE_CASE(life_replaced, WW_CAP_EXPORT)
 	ww_memory_unref(old);
 	ww_memory_unref(new);
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));
-	agent_end(&makers[0]);
-	agent_end(&makers[1]);
 }
 
 /* --- waiting --- */
@@ -492,8 +490,6 @@ SCENE_CASE(wait_many, WW_CAP_EXPORT)
 		agent_must(&waiters[i], WW_OK, "verify 6");
 	}
 	child_kill(&maker);
-	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
-		agent_end(&waiters[i]);
 }
 
 /* Those who wait for what a dead process was writing are told. */
@@ -512,8 +508,6 @@ SCENE_CASE(wait_writer_killed, WW_CAP_EXPORT)
 	must_hear(watch, WW_WATCH_PUT, "later");
 	must_hear(watch, WW_WATCH_LOST, "later");
 	must_be_gone("later");
-	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
-		agent_end(&waiters[i]);
 }
 
 SCENE_CASE(wait_writer_lets_go, WW_CAP_EXPORT)

@@ -88,8 +88,6 @@ SCENE_CASE(pass_from_agent_to_agent, WW_CAP_EXPORT)
 	}
 	for (int i = 0; i < 3; i++)
 		agent_must(&agents[i], WW_OK, "verify 3");
-	for (int i = 0; i < 3; i++)
-		agent_end(&agents[i]);
 }
 
 SCENE_CASE(pass_read_only_is_read_only, WW_CAP_EXPORT)

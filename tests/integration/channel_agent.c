@@ -23,11 +23,6 @@ static struct {
 	struct ww_frame held;
 } own;
 
-static uint64_t number(size_t word)
-{
-	return strtoull(agent_word(word), NULL, 10);
-}
-
 static uint32_t option(const char *name)
 {
 	return (uint32_t)agent_number_option(name, 10);
@@ -86,7 +81,7 @@ static ww_status obey_join(void)
 
 static ww_status obey_send(void)
 {
-	uint64_t last = own.last + number(1);
+	uint64_t last = own.last + agent_number(1);
 
 	while (own.last < last)
 		frame_send(own.channel, ++own.last);
@@ -145,7 +140,7 @@ static ww_status obey_take(void)
 {
 	ww_status status = WW_OK;
 
-	for (uint64_t i = number(1); i > 0 && status == WW_OK; i--) {
+	for (uint64_t i = agent_number(1); i > 0 && status == WW_OK; i--) {
 		uint64_t before = own.last;
 
 		status = take_one();
@@ -158,7 +153,7 @@ static ww_status obey_take_to(void)
 {
 	ww_status status = WW_OK;
 
-	while (own.last < number(1) && status == WW_OK)
+	while (own.last < agent_number(1) && status == WW_OK)
 		status = take_one();
 	return status;
 }
@@ -173,7 +168,7 @@ static ww_status obey_check(void)
 	uint64_t value;
 
 	MUST(frame_read(&own.held, &value));
-	MUST_EQUAL(number(1), value);
+	MUST_EQUAL(agent_number(1), value);
 	return WW_OK;
 }
 
@@ -215,7 +210,7 @@ static ww_status obey_cut(void)
 
 static ww_status obey_evict(void)
 {
-	return ww_channel_evict(own.channel, (uint32_t)number(1));
+	return ww_channel_evict(own.channel, (uint32_t)agent_number(1));
 }
 
 /* As a hostile process may, which asks without the check of its user. */
@@ -235,7 +230,7 @@ static ww_status obey_forge(void)
 	uint64_t *words = marks->host_pointer;
 	uint64_t state = 1;
 
-	for (uint64_t i = 0; i < number(1); i++) {
+	for (uint64_t i = 0; i < agent_number(1); i++) {
 		uint64_t value;
 
 		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -258,8 +253,8 @@ static ww_status obey_numbers(void)
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
 	MUST_OK(ww_channel_info_get(own.channel, &info));
-	MUST_EQUAL(number(1), info.received);
-	MUST_EQUAL(number(2), info.dropped);
+	MUST_EQUAL(agent_number(1), info.received);
+	MUST_EQUAL(agent_number(2), info.dropped);
 	return WW_OK;
 }
 
@@ -268,7 +263,7 @@ static ww_status obey_generation(void)
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
 	MUST_OK(ww_channel_info_get(own.channel, &info));
-	MUST_EQUAL(number(1), info.generation);
+	MUST_EQUAL(agent_number(1), info.generation);
 	return WW_OK;
 }
 
@@ -279,7 +274,8 @@ static ww_status obey_watch_to(void)
 	ww_status status = WW_OK;
 
 	MUST_OK(ww_channel_eventfd(own.channel, &look.fd));
-	while (status == WW_OK && (own.generation < number(2) || own.last < number(1))) {
+	while (status == WW_OK &&
+		(own.generation < agent_number(2) || own.last < agent_number(1))) {
 		struct ww_frame frame = WW_INIT(struct ww_frame);
 
 		MUST_EQUAL(1, poll(&look, 1, -1));
@@ -301,7 +297,7 @@ static ww_status obey_watch_to(void)
 static ww_status obey_watch_send(void)
 {
 	struct pollfd look = {.events = POLLIN};
-	uint64_t last = own.last + number(1);
+	uint64_t last = own.last + agent_number(1);
 
 	MUST_OK(ww_channel_eventfd(own.channel, &look.fd));
 	while (own.last < last) {

@@ -24,7 +24,7 @@ static enum allocation_kind kind_of(const char *word)
 
 static uint64_t number(size_t at)
 {
-	return strtoull(agent_word(at), NULL, 10);
+	return agent_number(at);
 }
 
 static ww_status obey_alloc(void)

@@ -17,7 +17,7 @@ static bool is_closed; /* the gate */
 
 uint64_t gpus_number(size_t word)
 {
-	return strtoull(agent_word(word), NULL, 10);
+	return agent_number(word);
 }
 
 ww_stream *gpus_stream(void)

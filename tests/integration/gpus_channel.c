@@ -5,44 +5,35 @@
  * Agents are those of the channel suite, see channel.h. Each compares a frame's bytes as its GPU
  * reads them.
  */
-#include <stdio.h>
-
 #include "integration/channel.h"
 #include "integration/gpus.h"
 
 #define FRAMES 200
 
-static void begin(struct child *producer, struct team *team, const char *options)
+static struct child producer;
+static struct team team;
+
+static void begin(const char *options)
 {
-	scene_begin();
-	channel_start(producer, NULL);
-	team_start(team, "role_channel");
-	agent_must(producer, WW_OK, "create c consumers=%d %s", GPUS_MAX, options);
-	team_must_reach(team, "join c");
+	channel_start(&producer, NULL);
+	team_start(&team, "role_channel");
+	agent_must(&producer, WW_OK, "create c consumers=%d %s", GPUS_MAX, options);
+	team_must_reach(&team, "join c");
 }
 
-CASE(channel_to_all, NEEDS_VALUES)
+SCENE_CASE(channel_to_all, NEEDS_VALUES)
 {
-	struct child producer;
-	struct team team;
-
-	begin(&producer, &team, "slots=4");
+	begin("slots=4");
 	team_tell(&team, "take %d", FRAMES);
 	agent_must(&producer, WW_OK, "send %d", FRAMES);
 	team_answers(&team, WW_OK, "");
 	team_must(&team, WW_OK, "numbers %d 0", FRAMES);
-	agent_end(&producer);
-	team_end(&team);
-	scene_end();
 }
 
 /* The slot is free again when the streams of all consumers have come so far. */
-CASE(channel_to_all_released_by_streams, NEEDS_VALUES)
+SCENE_CASE(channel_to_all_released_by_streams, NEEDS_VALUES)
 {
-	struct child producer;
-	struct team team;
-
-	begin(&producer, &team, "slots=1");
+	begin("slots=1");
 	for (int frame = 1; frame <= 5; frame++) {
 		agent_must(&producer, WW_OK, "send 1");
 		team_must(&team, WW_OK, "stream_hold");
@@ -54,55 +45,40 @@ CASE(channel_to_all_released_by_streams, NEEDS_VALUES)
 		}
 	}
 	agent_must(&producer, WW_OK, "acquire wait_ms=forever");
-	agent_end(&producer);
-	team_end(&team);
-	scene_end();
 }
 
-CASE(channel_producer_is_killed, NEEDS_VALUES)
+SCENE_CASE(channel_producer_is_killed, NEEDS_VALUES)
 {
-	struct child producer;
-	struct team team;
-	char pid[32];
+	const char *name;
 
-	begin(&producer, &team, "slots=4");
+	begin("slots=4");
 	agent_must(&producer, WW_OK, "send 3");
 	team_must(&team, WW_OK, "take 2");
 	team_must(&team, WW_OK, "hold");
-	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
-	child_kill(&producer);
+	name = agent_kill(&producer);
 	team_must(&team, WW_OK, "check 3");
 	team_must(&team, WW_OK, "release");
 	team_tell(&team, "no_more wait_ms=forever");
-	team_answers(&team, WW_ERR_PEER_LOST, pid);
-	team_end(&team);
-	scene_end();
+	team_answers(&team, WW_ERR_PEER_LOST, name);
 }
 
 /* They sleep when it ends. */
-CASE(channel_producer_is_killed_while_all_wait, NEEDS_VALUES)
+SCENE_CASE(channel_producer_is_killed_while_all_wait, NEEDS_VALUES)
 {
-	struct child producer;
-	struct team team;
-	char pid[32];
+	const char *name;
 
-	begin(&producer, &team, "slots=4");
+	begin("slots=4");
 	team_tell(&team, "no_more wait_ms=forever");
-	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
-	child_kill(&producer);
-	team_answers(&team, WW_ERR_PEER_LOST, pid);
-	team_end(&team);
-	scene_end();
+	name = agent_kill(&producer);
+	team_answers(&team, WW_ERR_PEER_LOST, name);
 }
 
 /* One after the other; what each held is free, and the producer goes on. */
-CASE(channel_consumers_are_killed, NEEDS_VALUES)
+SCENE_CASE(channel_consumers_are_killed, NEEDS_VALUES)
 {
-	struct child producer;
-	struct team team;
 	int frame = 0;
 
-	begin(&producer, &team, "slots=1");
+	begin("slots=1");
 	while (team.count > 0) {
 		agent_must(&producer, WW_OK, "send 1");
 		team_must(&team, WW_OK, "hold");
@@ -114,7 +90,4 @@ CASE(channel_consumers_are_killed, NEEDS_VALUES)
 		team_must(&team, WW_OK, "check %d", frame += 2);
 		team_must(&team, WW_OK, "release");
 	}
-	agent_end(&producer);
-	team_end(&team);
-	scene_end();
 }

@@ -29,11 +29,6 @@ static ww_memory **slot(size_t word)
 	return &own.slices[number];
 }
 
-static uint64_t number(size_t word)
-{
-	return strtoull(agent_word(word), NULL, 10);
-}
-
 static ww_stream *stream(void)
 {
 	if (!own.stream)
@@ -48,14 +43,14 @@ static uint32_t access_option(void)
 
 static ww_status obey_pool(void)
 {
-	own.pool = pool_make(agent_device(), number(1) * KIB,
+	own.pool = pool_make(agent_device(), agent_number(1) * KIB,
 		(uint32_t)agent_number_option("slices", 10));
 	return WW_OK;
 }
 
 static ww_status obey_alloc(void)
 {
-	return ww_pool_alloc(own.pool, number(2) * KIB, 0,
+	return ww_pool_alloc(own.pool, agent_number(2) * KIB, 0,
 		agent_has_option("wait") ? WW_FOREVER : 0, NULL, slot(1));
 }
 
@@ -193,20 +188,20 @@ static ww_status obey_forget(void)
 
 static ww_status obey_paint(void)
 {
-	pattern_write(*slot(1), (uint32_t)number(2));
+	pattern_write(*slot(1), (uint32_t)agent_number(2));
 	return WW_OK;
 }
 
 static ww_status obey_look(void)
 {
-	pattern_verify(*slot(1), (uint32_t)number(2));
+	pattern_verify(*slot(1), (uint32_t)agent_number(2));
 	return WW_OK;
 }
 
 static ww_status obey_fill(void)
 {
 	ww_status status = ww_stream_fill(stream(), ww_memory_pointer(*slot(1)),
-		(uint32_t)number(2), 1, memory_info(*slot(1)).bytes);
+		(uint32_t)agent_number(2), 1, memory_info(*slot(1)).bytes);
 
 	return status ? status : ww_stream_synchronize(stream(), WW_FOREVER, NULL);
 }

@@ -28,7 +28,7 @@ static struct {
 
 static uint64_t number(size_t word)
 {
-	return strtoull(agent_word(word), NULL, 10);
+	return agent_number(word);
 }
 
 static uint32_t option(const char *name)

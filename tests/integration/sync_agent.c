@@ -29,11 +29,6 @@ ww_timeline *agent_timeline(size_t word)
 	return timeline;
 }
 
-uint64_t agent_value(size_t word)
-{
-	return strtoull(agent_word(word), NULL, 10);
-}
-
 ww_stream *agent_stream(void)
 {
 	if (!sync_agent.stream)
@@ -138,28 +133,28 @@ static _Noreturn ww_status obey_exit(void)
 
 static ww_status obey_signal(void)
 {
-	return ww_timeline_signal(agent_timeline(1), agent_value(2));
+	return ww_timeline_signal(agent_timeline(1), agent_number(2));
 }
 
 static ww_status obey_stream_signal(void)
 {
-	return ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_value(2));
+	return ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_number(2));
 }
 
 static ww_status obey_wait(void)
 {
-	return ww_timeline_wait(agent_timeline(1), agent_value(2), agent_time_option("wait_ms"),
+	return ww_timeline_wait(agent_timeline(1), agent_number(2), agent_time_option("wait_ms"),
 		NULL);
 }
 
 static ww_status obey_query(void)
 {
-	return ww_timeline_query(agent_timeline(1), agent_value(2));
+	return ww_timeline_query(agent_timeline(1), agent_number(2));
 }
 
 static ww_status obey_stream_wait(void)
 {
-	return ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_value(2),
+	return ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_number(2),
 		agent_has_option("unsubmitted") ? WW_WAIT_UNSUBMITTED : 0,
 		agent_time_option("wait_ms"), NULL);
 }
@@ -191,8 +186,8 @@ static uint32_t state_of(const char *name)
 
 static ww_status obey_is(void)
 {
-	timeline_must_be(agent_timeline(1), state_of(agent_word(2)), agent_value(3),
-		agent_value(4));
+	timeline_must_be(agent_timeline(1), state_of(agent_word(2)), agent_number(3),
+		agent_number(4));
 	return WW_OK;
 }
 
@@ -201,7 +196,7 @@ static ww_status obey_lost_is(void)
 	struct ww_timeline_info info = timeline_info(agent_timeline(1));
 
 	MUST_EQUAL(WW_TIMELINE_LOST, info.state);
-	MUST_EQUAL(agent_value(2), info.pid);
+	MUST_EQUAL(agent_number(2), info.pid);
 	if (strcmp(agent_word(3), info.program))
 		FAIL("\"%s\" was lost, not \"%s\"", info.program, agent_word(3));
 	MUST(info.lost_ns > 0);
@@ -254,7 +249,7 @@ static void relay_round(ww_memory *rows, uint32_t *words, uint64_t round, bool i
 
 static ww_status obey_relay(void)
 {
-	uint64_t rounds = agent_value(3);
+	uint64_t rounds = agent_number(3);
 	bool is_first = !strcmp(agent_word(4), "first");
 	uint32_t *words = ww_memory_pointer(sync_agent.memory);
 	OWN(memory)

@@ -23,7 +23,6 @@ extern struct sync_agent sync_agent;
 ww_timeline *agent_timeline(size_t word);
 ww_timeline **agent_slot(size_t word);
 
-uint64_t agent_value(size_t word);
 ww_stream *agent_stream(void);
 
 ww_status obey_unlike(void);

@@ -18,7 +18,7 @@
 ww_status obey_join(void)
 {
 	const char *name = agent_word(1);
-	uint32_t rank = strcmp(agent_word(2), "any") ? (uint32_t)agent_value(2)
+	uint32_t rank = strcmp(agent_word(2), "any") ? (uint32_t)agent_number(2)
 						     : WW_BARRIER_ANY_RANK;
 	uint64_t timeout_ns = agent_time_option("wait_ms");
 	struct ww_token token;
@@ -49,7 +49,7 @@ ww_status obey_meet(void)
 
 ww_status obey_rounds(void)
 {
-	uint64_t rounds = agent_value(1);
+	uint64_t rounds = agent_number(1);
 	ww_status status = WW_OK;
 
 	for (uint64_t i = 0; i < rounds && status == WW_OK; i++)
@@ -65,7 +65,8 @@ ww_status obey_create_barrier(void)
 	if (status)
 		return status;
 	return ww_barrier_create(broker, agent_word(1),
-		WW_PARAMS(struct ww_barrier_params, .count = (uint32_t)agent_value(2)), NULL, NULL);
+		WW_PARAMS(struct ww_barrier_params, .count = (uint32_t)agent_number(2)), NULL,
+		NULL);
 }
 
 ww_status obey_leave(void)
@@ -77,12 +78,12 @@ ww_status obey_leave(void)
 ww_status obey_member_is(void)
 {
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
-	uint32_t broken = strcmp(agent_word(3), "nobody") ? (uint32_t)agent_value(3) : UINT32_MAX;
+	uint32_t broken = strcmp(agent_word(3), "nobody") ? (uint32_t)agent_number(3) : UINT32_MAX;
 
 	MUST_OK(ww_barrier_info_get(sync_agent.barrier, &info));
 	if (strcmp(agent_word(1), "any"))
-		MUST_EQUAL(agent_value(1), info.rank);
-	MUST_EQUAL(agent_value(2), info.round);
+		MUST_EQUAL(agent_number(1), info.rank);
+	MUST_EQUAL(agent_number(2), info.round);
 	MUST_EQUAL(broken, info.broken_rank);
 	MUST_EQUAL(broken != UINT32_MAX, info.is_broken);
 	return WW_OK;

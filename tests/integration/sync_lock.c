@@ -127,12 +127,12 @@ ww_status obey_unlike(void)
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 
 	MUST(crowd && !played);
-	crowd->state = agent_value(4);
+	crowd->state = agent_number(4);
 	crowd_begin(crowd, agent_word(1), agent_word(2));
 	if (strcmp(agent_word(5), "anyhow"))
-		play_pairs(crowd, agent_value(3), !strcmp(agent_word(5), "first"));
+		play_pairs(crowd, agent_number(3), !strcmp(agent_word(5), "first"));
 	else
-		play_anyhow(crowd, agent_value(3));
+		play_anyhow(crowd, agent_number(3));
 	played = crowd;
 	return WW_OK;
 }

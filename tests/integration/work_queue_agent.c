@@ -18,11 +18,6 @@ static struct {
 	struct ww_work_frame held;
 } own;
 
-static uint64_t number(size_t word)
-{
-	return strtoull(agent_word(word), NULL, 10);
-}
-
 static uint32_t option(const char *name)
 {
 	return (uint32_t)agent_number_option(name, 10);
@@ -58,8 +53,8 @@ static ww_status obey_create(void)
 
 static ww_status join(ww_broker *broker)
 {
-	return ww_work_queue_get(agent_device(), broker, agent_word(1), MEMBER((uint32_t)number(2)),
-		0, NULL, &own.queue);
+	return ww_work_queue_get(agent_device(), broker, agent_word(1),
+		MEMBER((uint32_t)agent_number(2)), 0, NULL, &own.queue);
 }
 
 /* until_free: as long as all entries are taken. */
@@ -79,7 +74,7 @@ static ww_status obey_join(void)
 
 static ww_status obey_send(void)
 {
-	uint64_t last = own.last + number(1);
+	uint64_t last = own.last + agent_number(1);
 
 	while (own.last < last)
 		work_send(own.queue, ++own.last);
@@ -115,20 +110,6 @@ static ww_status receive(ww_stream *by)
 	return ww_work_queue_receive(own.queue, by, WW_FOREVER, NULL, &own.held);
 }
 
-static ww_status obey_hold(void)
-{
-	uint64_t value;
-	ww_status status = receive(NULL);
-
-	if (status != WW_OK)
-		return status;
-	MUST_EQUAL(number(1), own.held.number);
-	MUST_EQUAL(number(2), own.held.attempts);
-	MUST(work_read(&own.held, &value));
-	MUST_EQUAL(own.held.number, value);
-	return WW_OK;
-}
-
 static ww_status obey_hold_any(void)
 {
 	uint64_t value;
@@ -138,6 +119,17 @@ static ww_status obey_hold_any(void)
 		return status;
 	MUST(work_read(&own.held, &value));
 	MUST_EQUAL(own.held.number, value);
+	return WW_OK;
+}
+
+static ww_status obey_hold(void)
+{
+	ww_status status = obey_hold_any();
+
+	if (status != WW_OK)
+		return status;
+	MUST_EQUAL(agent_number(1), own.held.number);
+	MUST_EQUAL(agent_number(2), own.held.attempts);
 	return WW_OK;
 }
 
@@ -164,13 +156,10 @@ static ww_status obey_reject(void)
 
 static ww_status take_one(void)
 {
-	uint64_t value;
-	ww_status status = receive(NULL);
+	ww_status status = obey_hold_any();
 
 	if (status != WW_OK)
 		return status;
-	MUST(work_read(&own.held, &value));
-	MUST_EQUAL(own.held.number, value);
 	MUST(own.last == 0 || own.held.number == own.last + 1);
 	own.last = own.held.number;
 	return obey_done();
@@ -180,7 +169,7 @@ static ww_status obey_take(void)
 {
 	ww_status status = WW_OK;
 
-	for (uint64_t i = number(1); i > 0 && status == WW_OK; i--)
+	for (uint64_t i = agent_number(1); i > 0 && status == WW_OK; i--)
 		status = take_one();
 	return status;
 }
@@ -212,8 +201,8 @@ static ww_status obey_numbers(void)
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
 
 	MUST_OK(ww_work_queue_info_get(own.queue, &info));
-	MUST_EQUAL(number(1), info.received);
-	MUST_EQUAL(number(2), info.lost);
+	MUST_EQUAL(agent_number(1), info.received);
+	MUST_EQUAL(agent_number(2), info.lost);
 	return WW_OK;
 }
 

@@ -58,6 +58,11 @@ const char *agent_word(size_t at)
 	return words[at];
 }
 
+uint64_t agent_number(size_t at)
+{
+	return strtoull(agent_word(at), NULL, 10);
+}
+
 bool agent_has_option(const char *name)
 {
 	for (size_t i = 1; i < word_count; i++)

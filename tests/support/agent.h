@@ -73,6 +73,7 @@ void agent_extend(const struct agent_command *commands, size_t count, void (*let
 
 /* For those: the words of the command, and what follows NAME= in it. */
 const char *agent_word(size_t at);
+uint64_t agent_number(size_t at); /* the word as one */
 bool agent_has_option(const char *name);
 const char *agent_find_option(const char *name); /* NULL: it is not there */
 uint64_t agent_number_option(const char *name, int base);
