@@ -73,8 +73,8 @@ SCENE_CASE(channel_get_refuses, CHANNELS)
 	MUST_OK(ww_array_set(&bytes, WW_DTYPE(WW_DTYPE_UINT, 8), 2, shape, NULL, 0));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'c'",
 		ww_channel_get(scene.device, scene.broker, "c", NULL, 0, NULL, &channel));
-	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .array = &floats,
-		.metadata_type = "pose/1", .consumers_max = 1));
+	producer = channel_make(
+		CHANNEL(.array = &floats, .metadata_type = "pose/1", .consumers_max = 1));
 	MUST_REFUSE(WW_ERR_MISMATCH, "float32 [4, 8], and uint8 [4, 8] was asked for",
 		ww_channel_get(scene.device, scene.broker, "c", CONSUMER(.array = &bytes), 0, NULL,
 			&channel));
@@ -92,8 +92,7 @@ SCENE_CASE(channel_sides_refuse, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct ww_frame unset = {.slot = 0};
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .metadata_bytes = 8));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.metadata_bytes = 8));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	MUST_REFUSE(WW_ERR_ACCESS, "consumer", ww_channel_acquire(consumer, NULL, 0, NULL, &frame));
@@ -129,7 +128,8 @@ SCENE_CASE(channel_frame_is_whole, CHANNELS)
 {
 	struct ww_frame got;
 	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = 1000, .metadata_bytes = 24));
+	ww_channel *producer = channel_make(
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = 1000, .metadata_bytes = 24));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame sent = frame_acquire(producer);
 
@@ -157,8 +157,7 @@ SCENE_CASE(channel_frame_is_whole, CHANNELS)
 SCENE_CASE(channel_block_waits_for_all, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *fast = channel_get(0);
 	ww_channel *slow = channel_get(0);
 
@@ -186,8 +185,8 @@ SCENE_CASE(channel_drop_oldest_drops, CHANNELS)
 	OWN(channel) ww_channel *consumer;
 	struct ww_frame held;
 	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES,
-		.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1, .ahead_max = 1));
+	ww_channel *producer = channel_make(
+		CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1, .ahead_max = 1));
 
 	MUST_EQUAL(3, channel_info(producer).slots);
 	consumer = channel_get(0);
@@ -206,9 +205,7 @@ SCENE_CASE(channel_drop_oldest_drops, CHANNELS)
 SCENE_CASE(channel_latest_is_newest, CHANNELS)
 {
 	OWN(channel) ww_channel *late;
-	OWN(channel)
-	ww_channel *producer = channel_make(
-		CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.policy = WW_CHANNEL_LATEST));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	for (uint64_t i = 1; i <= 50; i++)
@@ -231,8 +228,7 @@ static void begins_with(uint64_t history, uint64_t number)
 
 SCENE_CASE(channel_history_begins, CHANNELS)
 {
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 8));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 8));
 	OWN(channel) ww_channel *consumer = channel_get(WW_CHANNEL_OLDEST);
 
 	nothing_must_come(consumer);
@@ -254,9 +250,7 @@ SCENE_CASE(channel_history_has_no_gap, CHANNELS)
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 	OWN(channel) ww_channel *late;
 	struct ww_frame held;
-	OWN(channel)
-	ww_channel *producer = channel_make(
-		CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 4, .held_max = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 4, .held_max = 2));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	frame_send(producer, 1);
@@ -277,7 +271,7 @@ SCENE_CASE(channel_history_has_no_gap, CHANNELS)
 SCENE_CASE(channel_close_ends_after_all, CHANNELS)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
+	ww_channel *producer = channel_make(CHANNEL(.slots = 0));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	frame_send(producer, 5);
@@ -294,8 +288,8 @@ SCENE_CASE(channel_token_opens, CHANNELS)
 	OWN(channel) ww_channel *consumer;
 	struct ww_token token;
 
-	MUST_OK(ww_channel_create(scene.device, scene.broker, NULL,
-		CHANNEL(.slot_bytes = SLOT_BYTES), NULL, &producer));
+	MUST_OK(ww_channel_create(scene.device, scene.broker, NULL, CHANNEL(.slots = 0), NULL,
+		&producer));
 	MUST_OK(ww_channel_export(producer, WW_PARAMS(struct ww_token_params, .uses = 1), NULL,
 		&token));
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token, NULL, NULL, &consumer));
@@ -307,9 +301,7 @@ SCENE_CASE(channel_several_are_held, CHANNELS)
 {
 	struct ww_frame frames[3];
 	struct ww_frame got[2];
-	OWN(channel)
-	ww_channel *producer = channel_make(
-		CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 3, .held_max = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 3, .held_max = 2));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	for (int i = 0; i < 3; i++)
@@ -336,7 +328,7 @@ SCENE_CASE(channel_info_counts_consumers, CHANNELS)
 {
 	OWN(channel) ww_channel *one;
 	ww_channel *other;
-	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 0));
 
 	MUST_EQUAL(0, channel_info(producer).consumers);
 	one = channel_get(0);
@@ -355,7 +347,8 @@ SCENE_CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
 	OWN(channel) ww_channel *producer;
 
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
-	producer = channel_make(CHANNEL(.slot_bytes = 100, .array = &array));
+	producer = channel_make(
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = 100, .array = &array));
 	MUST_OK(ww_channel_acquire(producer, NULL, 0, NULL, &frame));
 	MUST_EQUAL(12, frame.bytes);
 	MUST_EQUAL(WW_CHANNEL_ALIGNMENT, frame.capacity);
@@ -373,7 +366,9 @@ SCENE_CASE(channel_array_in_another_order, CHANNELS)
 	for (int i = 0; i < 2; i++) {
 		MUST_REFUSE(WW_ERR_INVALID, "C order",
 			ww_channel_create(scene.device, scene.broker, "c",
-				CHANNEL(.slot_bytes = 100, .array = &array), NULL, &producer));
+				WW_PARAMS(struct ww_channel_params, .slot_bytes = 100,
+					.array = &array),
+				NULL, &producer));
 		MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 4));
 	}
 }
@@ -415,7 +410,8 @@ SCENE_CASE(channel_threads_lose_nothing, CHANNELS)
 	ww_channel *consumers[3];
 	pthread_t threads[3];
 	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = 512, .metadata_bytes = 8));
+	ww_channel *producer = channel_make(
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = 512, .metadata_bytes = 8));
 
 	for (int i = 0; i < 3; i++) {
 		consumers[i] = channel_get(0);

@@ -14,7 +14,7 @@
 #define CHANNELS        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
 #define CHANNEL_STREAMS (CHANNELS | WW_CAP_STREAM_VALUE)
 
-#define CHANNEL(...)  WW_PARAMS(struct ww_channel_params, __VA_ARGS__)
+#define CHANNEL(...)  WW_PARAMS(struct ww_channel_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
 #define CONSUMER(...) WW_PARAMS(struct ww_consumer_params, __VA_ARGS__)
 
 #define SLOT_BYTES 4096

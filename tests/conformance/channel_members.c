@@ -8,38 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conformance/conformance.h"
-#include "support/broker_case.h"
-#include "support/channel.h"
-
-#define CHANNELS        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
-#define CHANNEL_STREAMS (CHANNELS | WW_CAP_STREAM_VALUE)
-
-#define CHANNEL(...)  WW_PARAMS(struct ww_channel_params, .slot_bytes = 4096, __VA_ARGS__)
-#define CONSUMER(...) WW_PARAMS(struct ww_consumer_params, __VA_ARGS__)
+#include "conformance/channel.h"
 
 #define MS   UINT64_C(1000000)
 #define HOUR (UINT64_C(3600000) * MS)
 
-static ww_channel *make(const struct ww_channel_params *params)
-{
-	ww_channel *channel;
-
-	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", params, NULL, &channel));
-	return channel;
-}
-
 static ww_status try_join(const struct ww_consumer_params *params, ww_channel **out_channel)
 {
 	return ww_channel_get(scene.device, scene.broker, "c", params, 0, NULL, out_channel);
-}
-
-static ww_channel *join(void)
-{
-	ww_channel *channel;
-
-	MUST_OK(try_join(NULL, &channel));
-	return channel;
 }
 
 static ww_channel *observe(void)
@@ -107,7 +83,7 @@ static ww_status receive(ww_channel *channel, uint64_t timeout_ns, struct ww_fra
 	return ww_channel_receive(channel, NULL, timeout_ns, NULL, frame);
 }
 
-static void frame_must_come(ww_channel *channel, uint64_t value)
+static void value_must_come(ww_channel *channel, uint64_t value)
 {
 	struct ww_frame frame;
 	uint64_t found;
@@ -128,24 +104,16 @@ static struct ww_frame hold_first(ww_channel *producer, ww_channel *consumer)
 	return frame;
 }
 
-static void frame_must_be(const struct ww_frame *frame, uint64_t value)
-{
-	uint64_t found;
-
-	MUST(frame_read(frame, &found));
-	MUST_EQUAL(value, found);
-}
-
 /* --- events --- */
 
 SCENE_CASE(channel_event_of_consumers, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	struct ww_channel_event event;
 	ww_channel *consumer;
 
 	no_event(producer);
-	consumer = join();
+	consumer = channel_get(0);
 	event = event_of(producer, WW_CHANNEL_CONSUMER_JOINED);
 	MUST_EQUAL(0, event.consumer);
 	MUST_EQUAL(getpid(), event.pid);
@@ -161,9 +129,9 @@ SCENE_CASE(channel_event_of_consumers, CHANNELS)
 
 SCENE_CASE(channel_event_of_end, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
+	ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *observer = observe();
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_channel_event event;
 
 	frame_send(producer, 1);
@@ -180,8 +148,8 @@ SCENE_CASE(channel_event_of_end, CHANNELS)
 
 SCENE_CASE(channel_event_of_wait, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_channel_event event;
 	struct ww_frame frame;
 
@@ -196,7 +164,7 @@ SCENE_CASE(channel_event_of_wait, CHANNELS)
 		MUST(event.waited_ns >= WW_CHANNEL_WAIT_TOLD_NS);
 		no_event(producer);
 		MUST_EQUAL(0, info_of(producer).waits_for);
-		frame_must_come(consumer, i);
+		value_must_come(consumer, i);
 	}
 	frame_send(producer, 3);
 	MUST_EQUAL(WW_CHANNEL_NOBODY, info_of(producer).waits_for);
@@ -204,12 +172,12 @@ SCENE_CASE(channel_event_of_wait, CHANNELS)
 
 SCENE_CASE(channel_events_are_bounded, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 	uint32_t pairs = WW_CHANNEL_EVENTS_MAX / 2 + 3;
 	struct ww_channel_event event;
 
 	for (uint32_t i = 0; i < pairs; i++) {
-		ww_channel *consumer = join();
+		ww_channel *consumer = channel_get(0);
 
 		MUST_EQUAL(1, count_consumers(producer));
 		ww_channel_unref(consumer);
@@ -227,7 +195,7 @@ SCENE_CASE(channel_events_are_bounded, CHANNELS)
 
 SCENE_CASE(channel_event_is_cancelled, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 	struct ww_channel_event event = WW_INIT(struct ww_channel_event);
 	ww_cancel *cancel;
 
@@ -247,14 +215,14 @@ static void *join_in_thread(void *context)
 {
 	ww_channel **consumers = context;
 
-	consumers[0] = join();
-	consumers[1] = join();
+	consumers[0] = channel_get(0);
+	consumers[1] = channel_get(0);
 	return NULL;
 }
 
 SCENE_CASE(channel_waits_for_consumers, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *observer = observe();
 	ww_channel *consumers[2];
 	pthread_t thread;
@@ -296,9 +264,9 @@ static void consumer_must_be_shown(ww_channel *by, uint32_t held)
 
 SCENE_CASE(channel_consumer_is_described, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 	OWN(channel) ww_channel *observer = observe();
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frame;
 
@@ -319,8 +287,8 @@ SCENE_CASE(channel_consumer_is_described, CHANNELS)
 
 SCENE_CASE(channel_evicted_by_hand, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frames[2];
 
@@ -345,8 +313,8 @@ SCENE_CASE(channel_evicted_by_hand, CHANNELS)
 
 SCENE_CASE(channel_evicted_keeps_all_slots, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame held = hold_first(producer, consumer);
 	struct ww_frame frame;
 	char pid[32];
@@ -361,8 +329,9 @@ SCENE_CASE(channel_evicted_keeps_all_slots, CHANNELS)
 
 SCENE_CASE(channel_evicted_after_time, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .evict_after_ns = 20 * MS));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slots = 2, .evict_after_ns = 20 * MS));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_channel_event event;
 	struct ww_frame frame;
 
@@ -381,16 +350,17 @@ SCENE_CASE(channel_evicted_after_time, CHANNELS)
 SCENE_CASE(channel_evicted_while_dropping, CHANNELS)
 {
 	OWN(channel)
-	ww_channel *producer = make(CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .evict_after_ns = 1));
-	OWN(channel) ww_channel *consumer = join();
-	OWN(channel) ww_channel *other = join();
+	ww_channel *producer = channel_make(
+		CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .evict_after_ns = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
+	OWN(channel) ww_channel *other = channel_get(0);
 	struct ww_frame held = hold_first(producer, consumer);
 
-	frame_must_come(other, 1);
+	value_must_come(other, 1);
 	MUST_OK(ww_channel_evict(producer, 0));
 	for (uint64_t i = 2; i <= 100; i++) {
 		frame_send(producer, i);
-		frame_must_come(other, i);
+		value_must_come(other, i);
 	}
 	frame_must_be(&held, 1);
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
@@ -400,8 +370,8 @@ SCENE_CASE(channel_evicted_while_dropping, CHANNELS)
 /* Frames that nobody else needs are skipped; a newcomer finds what was published after them. */
 SCENE_CASE(channel_evicted_leaves_no_gap, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 3));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 3));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame held = hold_first(producer, consumer);
 	OWN(channel) ww_channel *late;
 
@@ -409,27 +379,27 @@ SCENE_CASE(channel_evicted_leaves_no_gap, CHANNELS)
 	for (uint64_t i = 2; i <= 5; i++)
 		frame_send(producer, i);
 	MUST_OK(try_join(CONSUMER(.history = WW_CHANNEL_OLDEST), &late));
-	frame_must_come(late, 4);
-	frame_must_come(late, 5);
+	value_must_come(late, 4);
+	value_must_come(late, 5);
 	frame_send(producer, 6);
-	frame_must_come(late, 6);
+	value_must_come(late, 6);
 	frame_must_be(&held, 1);
 }
 
 SCENE_CASE(channel_evicted_is_no_later_one, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_max = 1));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2, .consumers_max = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	struct ww_frame frame;
 
 	MUST_OK(ww_channel_evict(producer, 0));
 	MUST_REFUSE(WW_ERR_LIMIT, "consumers_max", try_join(NULL, &(ww_channel *){0}));
 	consumer = ww_channel_unref(consumer);
 	MUST_EQUAL(0, count_consumers(producer));
-	consumer = join();
+	consumer = channel_get(0);
 	MUST_EQUAL(0, info_of(consumer).number);
 	frame_send(producer, 1);
-	frame_must_come(consumer, 1);
+	value_must_come(consumer, 1);
 	MUST_EQUAL(1, info_of(producer).consumers);
 	MUST_STATUS(WW_TIMED_OUT, receive(consumer, 0, &frame));
 }
@@ -443,8 +413,8 @@ static void *receive_in_thread(void *consumer)
 
 SCENE_CASE(channel_eviction_wakes, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	pthread_t thread;
 	void *status;
 
@@ -458,24 +428,26 @@ SCENE_CASE(channel_eviction_wakes, CHANNELS)
 
 SCENE_CASE(channel_limit_of_a_user, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .consumers_per_uid_max = 2));
-	ww_channel *first = join();
-	OWN(channel) ww_channel *second = join();
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slots = 2, .consumers_per_uid_max = 2));
+	ww_channel *first = channel_get(0);
+	OWN(channel) ww_channel *second = channel_get(0);
 	OWN(channel) ww_channel *third;
 
 	MUST_EQUAL(2, info_of(second).consumers_per_uid_max);
 	MUST_REFUSE(WW_ERR_LIMIT, "2 consumers of the channel already", try_join(NULL, &third));
 	ww_channel_unref(first);
 	MUST_EQUAL(1, count_consumers(producer));
-	third = join();
+	third = channel_get(0);
 	frame_send(producer, 1);
-	frame_must_come(second, 1);
-	frame_must_come(third, 1);
+	value_must_come(second, 1);
+	value_must_come(third, 1);
 }
 
 SCENE_CASE(channel_deadline_agrees, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = 5 * HOUR));
+	OWN(channel)
+	ww_channel *producer = channel_make(CHANNEL(.slots = 2, .deadline_ns = 5 * HOUR));
 	ww_channel *consumer;
 
 	MUST_REFUSE(WW_ERR_MISMATCH,
@@ -488,15 +460,14 @@ SCENE_CASE(channel_deadline_agrees, CHANNELS)
 	MUST_EQUAL(0, info_of(consumer).deadlines_missed);
 	ww_channel_unref(consumer);
 	producer = ww_channel_unref(producer);
-	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
-		&producer));
+	producer = channel_make(CHANNEL(.slots = 2));
 	MUST_REFUSE(WW_ERR_MISMATCH, "promises no deadline",
 		try_join(CONSUMER(.deadline_ns = HOUR), &consumer));
 }
 
 SCENE_CASE(channel_deadline_is_missed, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2, .deadline_ns = MS));
 	OWN(channel) ww_channel *observer = observe();
 	struct ww_channel_event event;
 	OWN(channel) ww_channel *consumer;
@@ -519,7 +490,7 @@ SCENE_CASE(channel_deadline_is_missed, CHANNELS)
 /* Also if the frame has come, late, when the wait is over. */
 SCENE_CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = MS));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2, .deadline_ns = MS));
 	struct ww_channel_event event = WW_INIT(struct ww_channel_event);
 	OWN(channel) ww_channel *consumer;
 	uint32_t index;
@@ -536,7 +507,7 @@ SCENE_CASE(channel_deadline_is_missed_in_wait_any, CHANNELS)
 
 SCENE_CASE(channel_observer_is_no_consumer, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 1, .consumers_max = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1, .consumers_max = 1));
 	OWN(channel) ww_channel *observer = observe();
 	struct ww_channel_info info;
 	struct ww_frame frame;
@@ -557,7 +528,7 @@ SCENE_CASE(channel_observer_is_no_consumer, CHANNELS)
 	MUST_REFUSE(WW_ERR_ACCESS, "an observer", ww_channel_release(observer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_ACCESS, "an observer", acquire(observer, 0, &frame));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no consumer 0", ww_channel_evict(observer, 0));
-	consumer = join();
+	consumer = channel_get(0);
 	MUST_EQUAL(getpid(), event_of(observer, WW_CHANNEL_CONSUMER_JOINED).pid);
 	MUST_OK(ww_channel_evict(producer, 0));
 	MUST_EQUAL(0, event_of(observer, WW_CHANNEL_CONSUMER_EVICTED).consumer);
@@ -573,17 +544,13 @@ SCENE_CASE(channel_observer_is_no_consumer, CHANNELS)
 
 static ww_channel *make_next(void)
 {
-	ww_channel *channel;
-
-	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
-		CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE), NULL, &channel));
-	return channel;
+	return channel_make(CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE));
 }
 
 /* An eviction is of one producer: the next one may have it as a consumer. */
 SCENE_CASE(channel_evicted_consumer_goes_on, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = HOUR));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2, .deadline_ns = HOUR));
 	OWN(channel) ww_channel *consumer;
 	struct ww_frame frame;
 
@@ -608,7 +575,7 @@ SCENE_CASE(channel_evicted_consumer_goes_on, CHANNELS)
 /* It is told of an eviction that it did not notice before the producer closed the channel. */
 SCENE_CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *consumer;
 	struct ww_frame frame;
 
@@ -632,8 +599,8 @@ SCENE_CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
 /* It learns that one producer ended, that there is another, and who its consumers are. */
 SCENE_CASE(channel_observer_goes_on, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
-	OWN(channel) ww_channel *consumer = join();
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
 	OWN(channel) ww_channel *observer;
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
@@ -647,7 +614,7 @@ SCENE_CASE(channel_observer_goes_on, CHANNELS)
 	producer = make_next();
 	frame_send(producer, 1);
 	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_REATTACHED).frame);
-	consumer = join();
+	consumer = channel_get(0);
 	MUST_OK(ww_channel_wait_consumers(observer, 1, WW_FOREVER, NULL));
 	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_CONSUMER_JOINED).generation);
 	MUST_EQUAL(1, count_consumers(observer));
@@ -657,7 +624,7 @@ SCENE_CASE(channel_observer_goes_on, CHANNELS)
 /* A producer that lives, and lost the name: the observer notices that. */
 SCENE_CASE(channel_observer_sees_replacement, CHANNELS)
 {
-	ww_channel *producer = make(CHANNEL(.slots = 2));
+	ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *observer;
 	OWN(channel) ww_channel *next;
 
@@ -670,7 +637,7 @@ SCENE_CASE(channel_observer_sees_replacement, CHANNELS)
 
 SCENE_CASE(channel_observer_passes_token, CHANNELS)
 {
-	OWN(channel) ww_channel *producer = make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *observer = observe();
 	OWN(channel) ww_channel *consumer;
 	struct ww_token token;
@@ -678,7 +645,7 @@ SCENE_CASE(channel_observer_passes_token, CHANNELS)
 	MUST_OK(ww_channel_export(observer, NULL, NULL, &token));
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token, NULL, NULL, &consumer));
 	frame_send(producer, 5);
-	frame_must_come(consumer, 5);
+	value_must_come(consumer, 5);
 	consumer = ww_channel_unref(consumer);
 	MUST_OK(ww_channel_import(scene.device, scene.broker, &token,
 		CONSUMER(.flags = WW_CONSUMER_OBSERVE), NULL, &consumer));
@@ -689,8 +656,8 @@ SCENE_CASE(channel_observer_passes_token, CHANNELS)
 
 SCENE_CASE(channel_close_frees_name, CHANNELS)
 {
-	ww_channel *first = make(CHANNEL(.slots = 2));
-	OWN(channel) ww_channel *old = join();
+	ww_channel *first = channel_make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *old = channel_get(0);
 	struct ww_frame frame;
 	ww_channel *second;
 	OWN(channel) ww_channel *third;
@@ -698,24 +665,23 @@ SCENE_CASE(channel_close_frees_name, CHANNELS)
 
 	frame_send(first, 1);
 	ww_channel_unref(first);
-	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
-		&second));
-	frame_must_come(old, 1);
+	second = channel_make(CHANNEL(.slots = 2));
+	value_must_come(old, 1);
 	MUST_STATUS(WW_END, receive(old, 0, &frame));
 	/* A producer whose name another one has taken leaves it there. */
-	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
-		CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE), NULL, &third));
+	third = channel_make(CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE));
 	ww_channel_unref(second);
-	late = join();
+	late = channel_get(0);
 	frame_send(third, 7);
-	frame_must_come(late, 7);
+	value_must_come(late, 7);
 }
 
 /* Any free slot will do, not only the first one. */
 SCENE_CASE(channel_acquire_tries_all, CHANNEL_STREAMS)
 {
 	OWN(channel)
-	ww_channel *producer = make(CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1));
+	ww_channel *producer = channel_make(
+		CHANNEL(.policy = WW_CHANNEL_DROP_OLDEST, .consumers_max = 1));
 	ww_stream *stream = stream_make(scene.device);
 	struct ww_frame frames[2];
 	static struct gate gate;

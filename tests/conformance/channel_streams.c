@@ -15,8 +15,7 @@ SCENE_CASE(channel_stream_orders, CHANNEL_STREAMS)
 	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
 	OWN(stream) ww_stream *writes = stream_make(scene.device);
 	OWN(stream) ww_stream *reads = stream_make(scene.device);
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
@@ -45,8 +44,7 @@ SCENE_CASE(channel_release_orders, CHANNEL_STREAMS)
 	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
 	OWN(stream) ww_stream *writes = stream_make(scene.device);
 	OWN(stream) ww_stream *reads = stream_make(scene.device);
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	frame_send(producer, 8);
@@ -110,8 +108,7 @@ SCENE_CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
 {
 	static struct readers readers;
 	ww_stream *writes = stream_make(scene.device);
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 
 	for (int i = 0; i < 3; i++) {
 		readers.consumers[i] = channel_get(0);
@@ -136,8 +133,7 @@ SCENE_CASE(channel_own_work_orders, CHANNEL_STREAMS)
 	static struct gate gate;
 	OWN(stream) ww_stream *first = stream_make(scene.device);
 	OWN(stream) ww_stream *second = stream_make(scene.device);
-	OWN(channel)
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 
 	MUST_OK(ww_channel_acquire(producer, first, FOREVER, NULL, &frame));
 	gate_close(&gate, first);
@@ -160,7 +156,7 @@ SCENE_CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 	OWN(stream) ww_stream *reads = stream_make(scene.device);
 	OWN(channel)
 	ww_channel *producer = channel_make(
-		CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST, .consumers_max = 1));
+		CHANNEL(.policy = WW_CHANNEL_LATEST, .consumers_max = 1));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	frame_send(producer, 1);
@@ -184,8 +180,7 @@ SCENE_CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
 	static struct gate gate;
 	uint32_t value;
 	OWN(stream) ww_stream *writes = stream_make(scene.device);
-	ww_channel *producer = channel_make(
-		CHANNEL(.slot_bytes = SLOT_BYTES, .kind = WW_MEMORY_HOST));
+	ww_channel *producer = channel_make(CHANNEL(.kind = WW_MEMORY_HOST));
 	OWN(channel) ww_channel *consumer = channel_get(0);
 
 	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
@@ -221,7 +216,7 @@ SCENE_CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
 	uint64_t copy = 0;
 	ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
 	ww_stream *reads = stream_make(scene.device);
-	ww_channel *producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	ww_channel *producer = channel_make(CHANNEL(.slots = 1));
 	ww_channel *consumer = channel_get(0);
 
 	frame_send(producer, 7);
