@@ -46,6 +46,15 @@ __attribute__((unused)) static size_t unit_test_count;
 	}                                                                                  \
 	static void test_name(__attribute__((unused)) void **state)
 
+/* The same; its body has what set_up_test() puts into *state as @subject, "struct pair *pair". */
+#define UNIT_TEST_ON(test_name, set_up_test, tear_down_test, subject) \
+	static void test_name##_body(subject);                        \
+	UNIT_TEST_WITH(test_name, set_up_test, tear_down_test)        \
+	{                                                             \
+		test_name##_body(*state);                             \
+	}                                                             \
+	static void test_name##_body(__attribute__((unused)) subject)
+
 /* main() of a file of tests; with functions that are called before and after all of them. */
 #define UNIT_MAIN(group) UNIT_MAIN_WITH(group, NULL, NULL)
 #define UNIT_MAIN_WITH(group, set_up, tear_down)                                           \

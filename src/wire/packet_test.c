@@ -123,9 +123,10 @@ static void switch_on(int socket, int option)
 	assert_int_equal(setsockopt(socket, SOL_SOCKET, option, &on, sizeof(on)), 0);
 }
 
-UNIT_TEST_WITH(carries_bytes_and_descriptors, set_up, tear_down)
+#define PACKET_TEST(name) UNIT_TEST_ON(name, set_up, tear_down, struct fixture *f)
+
+PACKET_TEST(carries_bytes_and_descriptors)
 {
-	struct fixture *f = *state;
 	const int fds[WW_PACKET_FDS] = {f->pipe[0], f->pipe[0], f->pipe[0], f->pipe[0], f->pipe[0],
 		f->pipe[0], f->pipe[0], f->pipe[0]};
 
@@ -143,10 +144,8 @@ UNIT_TEST_WITH(carries_bytes_and_descriptors, set_up, tear_down)
 	}
 }
 
-UNIT_TEST_WITH(keeps_packets_apart, set_up, tear_down)
+PACKET_TEST(keeps_packets_apart)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(ww_packet_send(f->a, "one", 3, &f->pipe[0], 1), WW_OK);
 	assert_int_equal(ww_packet_send(f->a, "three", 5, NULL, 0), WW_OK);
 	assert_int_equal(receive(f), WW_OK);
@@ -158,9 +157,8 @@ UNIT_TEST_WITH(keeps_packets_apart, set_up, tear_down)
 	assert_int_equal(f->fd_count, 0);
 }
 
-UNIT_TEST_WITH(never_waits, set_up, tear_down)
+PACKET_TEST(never_waits)
 {
-	struct fixture *f = *state;
 	static const char bytes[1024];
 	ww_status status;
 
@@ -172,10 +170,8 @@ UNIT_TEST_WITH(never_waits, set_up, tear_down)
 	assert_int_equal(status, WW_NOT_READY);
 }
 
-UNIT_TEST_WITH(sees_the_end, set_up, tear_down)
+PACKET_TEST(sees_the_end)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(ww_packet_send(f->a, "last", 4, NULL, 0), WW_OK);
 	close(f->a);
 	f->a = -1;
@@ -186,10 +182,8 @@ UNIT_TEST_WITH(sees_the_end, set_up, tear_down)
 	assert_fails(ww_packet_send(f->b, "x", 1, NULL, 0), WW_ERR_PEER_LOST);
 }
 
-UNIT_TEST_WITH(reads_what_came_before_a_reset, set_up, tear_down)
+PACKET_TEST(reads_what_came_before_a_reset)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(ww_packet_send(f->b, "never read", 10, NULL, 0), WW_OK);
 	assert_int_equal(ww_packet_send(f->a, "last", 4, NULL, 0), WW_OK);
 	close(f->a);
@@ -199,19 +193,16 @@ UNIT_TEST_WITH(reads_what_came_before_a_reset, set_up, tear_down)
 	assert_int_equal(receive(f), WW_END);
 }
 
-UNIT_TEST_WITH(a_reset_is_the_end, set_up, tear_down)
+PACKET_TEST(a_reset_is_the_end)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(ww_packet_send(f->b, "never read", 10, NULL, 0), WW_OK);
 	close(f->a);
 	f->a = -1;
 	assert_int_equal(receive(f), WW_END);
 }
 
-UNIT_TEST_WITH(refuses_what_is_too_long, set_up, tear_down)
+PACKET_TEST(refuses_what_is_too_long)
 {
-	struct fixture *f = *state;
 	static const char bytes[ROOM + 1];
 
 	send_raw(f, bytes, ROOM, 0);
@@ -223,10 +214,8 @@ UNIT_TEST_WITH(refuses_what_is_too_long, set_up, tear_down)
 	assert_int_equal(f->fd_count, 2);
 }
 
-UNIT_TEST_WITH(refuses_what_is_empty, set_up, tear_down)
+PACKET_TEST(refuses_what_is_empty)
 {
-	struct fixture *f = *state;
-
 	send_raw(f, "", 0, 0);
 	assert_fails(receive(f), WW_ERR_PROTOCOL);
 	send_raw(f, "", 0, 1);
@@ -235,9 +224,8 @@ UNIT_TEST_WITH(refuses_what_is_empty, set_up, tear_down)
 	assert_true(is_pipe(f, f->fds[0]));
 }
 
-UNIT_TEST_WITH(refuses_surplus_descriptors, set_up, tear_down)
+PACKET_TEST(refuses_surplus_descriptors)
 {
-	struct fixture *f = *state;
 	int lowest = lowest_free(f);
 
 	for (size_t fd_count = WW_PACKET_FDS + 1; fd_count <= FDS_MOST; fd_count++) {
@@ -252,9 +240,8 @@ UNIT_TEST_WITH(refuses_surplus_descriptors, set_up, tear_down)
 	assert_int_equal(receive(f), WW_OK);
 }
 
-UNIT_TEST_WITH(says_when_descriptors_run_out, set_up, tear_down)
+PACKET_TEST(says_when_descriptors_run_out)
 {
-	struct fixture *f = *state;
 	struct rlimit before;
 	struct rlimit few;
 
@@ -273,9 +260,8 @@ UNIT_TEST_WITH(says_when_descriptors_run_out, set_up, tear_down)
 /*
  * The limit counts what all processes of a user have in flight, and binds those without privileges.
  */
-UNIT_TEST_WITH(says_when_too_many_are_in_flight, set_up, tear_down)
+PACKET_TEST(says_when_too_many_are_in_flight)
 {
-	struct fixture *f = *state;
 	bool is_root = geteuid() == 0;
 	struct rlimit before;
 	struct rlimit few;
@@ -298,9 +284,8 @@ UNIT_TEST_WITH(says_when_too_many_are_in_flight, set_up, tear_down)
 	assert_in_range(sent, 0, 9);
 }
 
-UNIT_TEST_WITH(keeps_off_the_standard_streams, set_up, tear_down)
+PACKET_TEST(keeps_off_the_standard_streams)
 {
-	struct fixture *f = *state;
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
 
 	assert_int_equal(ww_packet_send(f->a, "x", 1, f->pipe, 1), WW_OK);
@@ -316,10 +301,8 @@ UNIT_TEST_WITH(keeps_off_the_standard_streams, set_up, tear_down)
 	}
 }
 
-UNIT_TEST_WITH(skips_credentials, set_up, tear_down)
+PACKET_TEST(skips_credentials)
 {
-	struct fixture *f = *state;
-
 	switch_on(f->b, SO_PASSCRED);
 	assert_int_equal(ww_packet_send(f->a, "hello", 5, NULL, 0), WW_OK);
 	assert_int_equal(receive(f), WW_OK);
@@ -327,19 +310,16 @@ UNIT_TEST_WITH(skips_credentials, set_up, tear_down)
 	assert_int_equal(f->fd_count, 0);
 }
 
-UNIT_TEST_WITH(says_when_credentials_took_the_room, set_up, tear_down)
+PACKET_TEST(says_when_credentials_took_the_room)
 {
-	struct fixture *f = *state;
-
 	switch_on(f->b, SO_PASSCRED);
 	assert_int_equal(ww_packet_send(f->a, "hello", 5, f->pipe, 2), WW_OK);
 	assert_fails(receive(f), WW_ERR_DESCRIPTOR);
 	assert_non_null(strstr(ww_error_last()->message, "SO_PASSCRED"));
 }
 
-UNIT_TEST_WITH(keeps_no_pidfd, set_up, tear_down)
+PACKET_TEST(keeps_no_pidfd)
 {
-	struct fixture *f = *state;
 	int lowest = lowest_free(f);
 	int on = 1;
 
@@ -353,9 +333,8 @@ UNIT_TEST_WITH(keeps_no_pidfd, set_up, tear_down)
 	assert_int_equal(lowest_free(f), lowest);
 }
 
-UNIT_TEST_WITH(names_a_bad_descriptor, set_up, tear_down)
+PACKET_TEST(names_a_bad_descriptor)
 {
-	struct fixture *f = *state;
 	const int closed = 1 << 20;
 
 	assert_fails(ww_packet_send(f->a, "x", 1, &closed, 1), WW_ERR_DESCRIPTOR);

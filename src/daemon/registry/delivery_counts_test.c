@@ -118,7 +118,7 @@ static int counts_stop(void **state)
 	return page_stop(state);
 }
 
-#define COUNTS_TEST(name) UNIT_TEST_WITH(name, counts_start, counts_stop)
+#define COUNTS_TEST(name) FIXTURE_TEST(name, counts_start, counts_stop)
 
 static struct ww_wire_put describe_outer(void)
 {
@@ -214,23 +214,20 @@ static struct holder *begin(struct fixture *fixture, uint32_t keep_ms)
 
 COUNTS_TEST(nothing_in_flight)
 {
-	struct fixture *fixture = *state;
 	struct holder *creator = begin(fixture, LONG);
 
 	expect(ITEMS - 1, count(3, 0), NEEDED, LONG);
-	holder_end(&fixture->registry, creator);
+	holder_end(registry, creator);
 	assert_null(find(fixture, OUTER));
 	assert_null(find(fixture, NEEDED));
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 COUNTS_TEST(kept_for_its_time)
 {
-	struct fixture *fixture = *state;
 	struct holder *creator = begin(fixture, 1);
 
-	holder_end(&fixture->registry, creator);
+	holder_end(registry, creator);
 	assert_non_null(find(fixture, OUTER));
 	assert_non_null(find(fixture, NEEDED));
 	assert_null(find(fixture, OTHER));
@@ -238,15 +235,12 @@ COUNTS_TEST(kept_for_its_time)
 	assert_int_equal(object_escrows(find(fixture, OUTER)), 1);
 	run_until_gone(fixture, OUTER);
 	assert_null(find(fixture, NEEDED));
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* Its creator lives on, and has released the outer object before the others. */
 COUNTS_TEST(kept_when_released)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = begin(fixture, LONG);
 
 	hold_drop(registry, hold_find(registry, creator, find(fixture, OUTER)));
@@ -266,8 +260,6 @@ COUNTS_TEST(kept_when_released)
 /* Who holds a chunk when the time is over keeps it. */
 COUNTS_TEST(held_for_longer)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *other = add_holder(fixture, 2, 8);
 	struct holder *creator = begin(fixture, 1);
 
@@ -276,15 +268,12 @@ COUNTS_TEST(held_for_longer)
 	run_until_gone(fixture, OUTER);
 	assert_non_null(find(fixture, NEEDED));
 	holder_end(registry, other);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* Imports of another generation are others; those of one that has ended count on. */
 COUNTS_TEST(imports_count)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *first = add_process(fixture, 2, -1);
 	struct holder *second = add_process(fixture, 3, -1);
 	struct holder *creator = begin(fixture, LONG);
@@ -305,15 +294,12 @@ COUNTS_TEST(imports_count)
 	run_until_gone(fixture, OUTER);
 	holder_end(registry, first);
 	holder_end(registry, second);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* Two objects show one file. */
 COUNTS_TEST(a_file_counts_once)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *first = add_process(fixture, 2, -1);
 	struct holder *creator = begin(fixture, LONG);
 
@@ -328,8 +314,7 @@ COUNTS_TEST(a_file_counts_once)
 	holder_end(registry, first);
 	holder_end(registry, creator);
 	object_end(registry, find(fixture, OUTER), WW_WIRE_WHAT_EXPIRED);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* A new broker keeps what the former one kept, for no longer. */
@@ -351,13 +336,11 @@ static void keep_over_restart(struct fixture *fixture, struct holder *creator)
 	take(0, ITEMS - 1, count(3, 2));
 	holder_end(&fixture->registry, find_holder(fixture, 2));
 	run_until_gone(fixture, OUTER);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 COUNTS_TEST(kept_over_a_restart)
 {
-	struct fixture *fixture = *state;
 	struct process process;
 	struct holder *creator;
 
@@ -370,8 +353,6 @@ COUNTS_TEST(kept_over_a_restart)
 /* The process may still run: its last will is there yet. */
 COUNTS_TEST(kept_over_a_restart_in_exit_wait)
 {
-	struct fixture *fixture = *state;
-
 	keep_over_restart(fixture, begin(fixture, LONG));
 }
 
@@ -400,7 +381,6 @@ COUNTS_TEST(hostile_counts)
 				offsetof(struct ww_layout_delivery_count, gone),
 			UINT32_MAX},
 	};
-	struct fixture *fixture = *state;
 	uint64_t most_ns = config_escrow_max_ns(fixture->config);
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -408,15 +388,14 @@ COUNTS_TEST(hostile_counts)
 		struct object *outer;
 
 		write_at(files.outer, words[i].at, &words[i].value, sizeof(words[i].value));
-		holder_end(&fixture->registry, creator);
+		holder_end(registry, creator);
 		outer = find(fixture, OUTER);
 		if (outer) {
-			assert_true(object_record(&fixture->registry, outer)->expires_ns <=
+			assert_true(object_record(registry, outer)->expires_ns <=
 				ww_clock_now_ns() + most_ns);
-			object_end(&fixture->registry, outer, WW_WIRE_WHAT_EXPIRED);
+			object_end(registry, outer, WW_WIRE_WHAT_EXPIRED);
 		}
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 		close(files.outer);
 		files.outer = make_outer_file();
@@ -428,7 +407,6 @@ COUNTS_TEST(hostile_counts)
 COUNTS_TEST(hostile_imports)
 {
 	static const uint64_t forged[] = {UINT64_MAX, 0, UINT64_C(0xfffff), UINT64_MAX << 20};
-	struct fixture *fixture = *state;
 	struct holder *inner = add_process(fixture, 2, -1);
 	struct holder *creator = begin(fixture, LONG);
 	uint32_t bytes[] = {0, UINT32_MAX, 4096, 16};
@@ -445,33 +423,30 @@ COUNTS_TEST(hostile_imports)
 			sizeof(bytes[i]));
 		assert_int_equal(in_flight(fixture), bytes[i] == 16 ? 0 : 2);
 	}
-	holder_end(&fixture->registry, inner);
-	holder_end(&fixture->registry, creator);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	holder_end(registry, inner);
+	holder_end(registry, creator);
+	must_become_empty(fixture);
 }
 
 /* More than is read in one turn: what is not known is in flight. */
 COUNTS_TEST(too_much_for_one_turn)
 {
-	struct fixture *fixture = *state;
 	struct unreceived unreceived;
 	struct holder *creator = begin(fixture, 7);
 
-	fixture->registry.counted_bytes = UINT64_C(1) << 30;
-	delivery_counts_sum(&fixture->registry, find(fixture, OUTER), &unreceived);
+	registry->counted_bytes = UINT64_C(1) << 30;
+	delivery_counts_sum(registry, find(fixture, OUTER), &unreceived);
 	assert_int_equal(unreceived.count, 1);
 	assert_true(unreceived.needs_all);
 	assert_int_equal(unreceived.keep_ns, LONG * UINT64_C(1000000));
-	fixture->registry.counted_bytes = 0;
-	delivery_counts_sum(&fixture->registry, find(fixture, OUTER), &unreceived);
+	registry->counted_bytes = 0;
+	delivery_counts_sum(registry, find(fixture, OUTER), &unreceived);
 	assert_int_equal(unreceived.count, 2);
 	assert_false(unreceived.needs_all);
 	assert_int_equal(unreceived.keep_ns, 7000000);
 	expect(ITEMS - 1, 0, 0, 0);
-	holder_end(&fixture->registry, creator);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	holder_end(registry, creator);
+	must_become_empty(fixture);
 }
 
 COUNTS_TEST(puts_that_are_refused)

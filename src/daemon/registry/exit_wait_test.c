@@ -12,15 +12,11 @@
 
 PAGE_TEST(alive_then_over)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct process process;
 	struct object *object;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 	assert_int_equal(registry->accounts.fds, 3);
 	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
@@ -55,16 +51,13 @@ PAGE_TEST(alive_then_over)
 /* No last will is left in the exit wait. */
 PAGE_TEST(over_at_once)
 {
-	struct fixture *fixture = *state;
 	struct process process;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
 	kill_process(&process);
 	must_live();
-	holder_end(&fixture->registry, creator);
+	holder_end(registry, creator);
 	must_be_lost();
 	assert_int_equal(ours.page->ended, 1);
 	must_be_empty(fixture);
@@ -72,8 +65,6 @@ PAGE_TEST(over_at_once)
 
 PAGE_TEST(without_pidfd)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_OWNER);
@@ -93,15 +84,11 @@ PAGE_TEST(without_pidfd)
 /* What others had of a process that lives: until that ends, whether anybody holds it or not. */
 PAGE_TEST(given_up_but_alive)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct process process;
 	struct object *object;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
 	holder_end(registry, creator);
@@ -166,15 +153,12 @@ static struct object *put_member(struct fixture *fixture, struct holder *creator
  */
 PAGE_TEST(member_given_up)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *owner = add_holder(fixture, 2, 8);
 	struct process process;
 	struct holder *creator;
 
 	put_page(fixture, owner, WW_WIRE_LIFE_HELD);
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
+	creator = start_holder(fixture, 1, &process);
 	put_member(fixture, creator);
 	holder_end(registry, creator);
 	must_be_lost();
@@ -195,8 +179,7 @@ PAGE_TEST(member_given_up)
 	assert_null(find(fixture, 9));
 	must_count(fixture, 2, 1, 2, 3);
 	holder_end(registry, owner);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* It expires a minute after @began_ns, or a little later. */
@@ -214,9 +197,6 @@ static void must_last_a_minute(const struct object *object, uint64_t began_ns)
  */
 PAGE_TEST(ended_member_remains)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	for (int how = 0; how < 4; how++) {
 		struct holder *owner = add_holder(fixture, 2, 8);
 		struct process process;
@@ -226,8 +206,7 @@ PAGE_TEST(ended_member_remains)
 		uint64_t began_ns;
 
 		put_page(fixture, owner, WW_WIRE_LIFE_HELD);
-		start_process(&process);
-		creator = add_process(fixture, 1, process.pidfd);
+		creator = start_holder(fixture, 1, &process);
 		put_member(fixture, creator);
 		kill_process(&process);
 		began_ns = ww_clock_now_ns();
@@ -264,8 +243,7 @@ PAGE_TEST(ended_member_remains)
 		}
 		assert_null(find(fixture, 9));
 		holder_end(registry, owner);
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 	}
 }
@@ -350,18 +328,13 @@ static void must_say_ended(struct fixture *fixture, struct process *process)
  */
 PAGE_TEST(seat_stays)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	for (int way = 0; way < 2 * SEAT_ENDS; way++) {
 		int how = way / 2;
 		bool is_held = way % 2 && how >= SEAT_LEFT;
 		struct holder *owner = add_holder(fixture, 2, 8);
 		struct process process;
-		struct holder *creator;
+		struct holder *creator = start_holder(fixture, 1, &process);
 
-		start_process(&process);
-		creator = add_process(fixture, 1, process.pidfd);
 		put_staying(fixture, owner, creator);
 		if (is_held) /* by another one as well */
 			assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
@@ -391,8 +364,7 @@ PAGE_TEST(seat_stays)
 		holder_end(registry, find_holder(fixture, 2));
 		if (how > SEAT_GIVEN_UP)
 			kill_process(&process);
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 	}
 }
@@ -423,24 +395,18 @@ static struct object *leave_without_pidfd(struct fixture *fixture, struct holder
 
 PAGE_TEST(member_without_pidfd)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
 	restart(fixture);
 	assert_non_null(find(fixture, 9));
 	assert_null(find(fixture, 9)->expiry);
 	assert_int_equal(ours.page->ended, 0);
 	holder_end(registry, find_holder(fixture, 2));
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* The broker was killed while it ended the outer object: what is inside does not outlive that. */
 PAGE_TEST(member_of_what_was_ending)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct object *member = leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
 
 	assert_non_null(member);
@@ -449,16 +415,12 @@ PAGE_TEST(member_of_what_was_ending)
 	restart(fixture);
 	assert_null(find(fixture, 9));
 	holder_end(registry, find_holder(fixture, 2));
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* The broker was killed between the steps by which it came to remain; the item knows of nothing. */
 PAGE_TEST(killed_while_remaining)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	for (int step = 0; step < 3; step++) {
 		struct holder *owner = add_holder(fixture, 2, 8);
 		struct ww_layout_object_record *record;
@@ -467,8 +429,7 @@ PAGE_TEST(killed_while_remaining)
 		struct object *object;
 
 		put_page(fixture, owner, WW_WIRE_LIFE_HELD);
-		start_process(&process);
-		creator = add_process(fixture, 1, process.pidfd);
+		creator = start_holder(fixture, 1, &process);
 		object = put_member(fixture, creator);
 		record = object_record(registry, object);
 		kill_process(&process);
@@ -483,8 +444,7 @@ PAGE_TEST(killed_while_remaining)
 		assert_non_null(find(fixture, 9));
 		assert_int_equal(ours.page->ended, step < 2);
 		holder_end(registry, find_holder(fixture, 2));
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 	}
 }
@@ -495,13 +455,9 @@ PAGE_TEST(killed_while_remaining)
  */
 PAGE_TEST(given_up_and_never_shared)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct process process;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 	holder_end(registry, creator);
 	assert_int_equal(registry->exit_wait_count, 1);
@@ -515,8 +471,6 @@ PAGE_TEST(given_up_and_never_shared)
 /* What comes while the old are looked at seldom has not to wait for them. */
 PAGE_TEST(young_beside_old)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct ww_wire_put put = describe(8, "", WW_WIRE_LIFE_HELD);
 	struct holder *waiter = add_holder(fixture, 3, 8);
 	struct process process;
@@ -542,22 +496,17 @@ PAGE_TEST(young_beside_old)
 	assert_true(uv_timer_get_due_in(&registry->exit_wait_timer) < 100);
 	holder_end(registry, waiter);
 	kill_process(&process);
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 /* Its last word is said as soon as that can be. */
 PAGE_TEST(retired_at_last)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct process process;
 	struct object *object;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
 	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
 	unmap_page(fixture, object);
@@ -587,8 +536,6 @@ PAGE_TEST(retired_at_last)
 /* Whoever puts something inside is told when that could not be said. */
 PAGE_TEST(borrowed_pages)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 	struct object *other = put(fixture, creator, 9, "other", WW_WIRE_LIFE_HELD, 1);

@@ -101,9 +101,10 @@ static void fdstore_must_keep(struct fixture *fixture, size_t count, uint32_t *o
 	assert_int_equal(fdstore_keep(&fixture->fdstore, fds, count, out_numbers), WW_OK);
 }
 
-UNIT_TEST_WITH(kept_here_and_there, fixture_start, fixture_stop)
+#define FDSTORE_TEST(name) UNIT_TEST_ON(name, fixture_start, fixture_stop, struct fixture *fixture)
+
+FDSTORE_TEST(kept_here_and_there)
 {
-	struct fixture *fixture = *state;
 	uint32_t numbers[8];
 
 	fdstore_begin(fixture);
@@ -120,9 +121,8 @@ UNIT_TEST_WITH(kept_here_and_there, fixture_start, fixture_stop)
 	assert_true(is_open((uint32_t)fixture->file));
 }
 
-UNIT_TEST_WITH(dropped_here_and_there, fixture_start, fixture_stop)
+FDSTORE_TEST(dropped_here_and_there)
 {
-	struct fixture *fixture = *state;
 	uint32_t numbers[16];
 
 	fdstore_begin(fixture);
@@ -144,9 +144,8 @@ UNIT_TEST_WITH(dropped_here_and_there, fixture_start, fixture_stop)
 	assert_int_equal(numbers[2], FIRST + 16);
 }
 
-UNIT_TEST_WITH(no_number_left, fixture_start, fixture_stop)
+FDSTORE_TEST(no_number_left)
 {
-	struct fixture *fixture = *state;
 	uint32_t numbers[LIMIT - FIRST];
 	int fd = fixture->file;
 	uint32_t one;
@@ -163,9 +162,8 @@ UNIT_TEST_WITH(no_number_left, fixture_start, fixture_stop)
 	assert_int_equal(one, FIRST + 9);
 }
 
-UNIT_TEST_WITH(nothing_is_kept_of_what_fails, fixture_start, fixture_stop)
+FDSTORE_TEST(nothing_is_kept_of_what_fails)
 {
-	struct fixture *fixture = *state;
 	int fds[3] = {fixture->file, fixture->file, -1};
 	uint32_t numbers[3];
 
@@ -180,9 +178,8 @@ UNIT_TEST_WITH(nothing_is_kept_of_what_fails, fixture_start, fixture_stop)
 	assert_int_equal(fixture->fdstore.used, 0);
 }
 
-UNIT_TEST_WITH(a_lost_supervisor_stops_no_drop, fixture_start, fixture_stop)
+FDSTORE_TEST(a_lost_supervisor_stops_no_drop)
 {
-	struct fixture *fixture = *state;
 	uint32_t numbers[2];
 
 	fdstore_begin(fixture);
@@ -200,11 +197,10 @@ static void broker_leave(struct fixture *fixture, const uint32_t *numbers, size_
 		assert_int_equal(dup2(fixture->file, (int)numbers[i]), numbers[i]);
 }
 
-UNIT_TEST_WITH(adopted_after_a_restart, fixture_start, fixture_stop)
+FDSTORE_TEST(adopted_after_a_restart)
 {
 	const uint32_t left[] = {FIRST, FIRST + 1, FIRST + 4, FIRST + 6, FIRST + 9, FIRST + 40};
 	const uint32_t free_ones[] = {1, 2, 3, 5, 6, 7, 8, 10};
-	struct fixture *fixture = *state;
 	uint32_t numbers[8];
 
 	broker_leave(fixture, left, 6);
@@ -225,10 +221,9 @@ UNIT_TEST_WITH(adopted_after_a_restart, fixture_start, fixture_stop)
 		assert_int_equal(numbers[i], FIRST + free_ones[i]);
 }
 
-UNIT_TEST_WITH(clean_gaps_need_no_message, fixture_start, fixture_stop)
+FDSTORE_TEST(clean_gaps_need_no_message)
 {
 	const uint32_t left[] = {FIRST, FIRST + 3, FIRST + 40};
-	struct fixture *fixture = *state;
 
 	broker_leave(fixture, left, 3);
 	for (size_t i = 0; i < 3; i++)
@@ -240,10 +235,9 @@ UNIT_TEST_WITH(clean_gaps_need_no_message, fixture_start, fixture_stop)
 	hear_nothing(fixture);
 }
 
-UNIT_TEST_WITH(what_cannot_be_adopted, fixture_start, fixture_stop)
+FDSTORE_TEST(what_cannot_be_adopted)
 {
 	const uint32_t left[] = {FIRST};
-	struct fixture *fixture = *state;
 
 	broker_leave(fixture, left, 1);
 	assert_int_equal(fdstore_adopt(&fixture->fdstore, FIRST), WW_OK);
@@ -272,10 +266,9 @@ static void *read_late(void *argument)
 	return (void *)count;
 }
 
-UNIT_TEST_WITH(keeping_waits_for_a_slow_supervisor, fixture_start, fixture_stop)
+FDSTORE_TEST(keeping_waits_for_a_slow_supervisor)
 {
 	const struct supervisor_message end = {.what = SUPERVISOR_READY};
-	struct fixture *fixture = *state;
 	pthread_t reader;
 	void *count = NULL;
 	char byte[sizeof(struct supervisor_message)] = {0};

@@ -113,6 +113,12 @@ struct holder *add_process(struct fixture *fixture, uint8_t number, int pidfd)
 	return holder;
 }
 
+struct holder *start_holder(struct fixture *fixture, uint8_t number, struct process *process)
+{
+	start_process(process);
+	return add_process(fixture, number, process->pidfd);
+}
+
 struct object *put_page(struct fixture *fixture, struct holder *creator, uint8_t life)
 {
 	struct ww_wire_put put = describe(PAGE_NUMBER, "page", life);
@@ -151,6 +157,12 @@ void pass_time(struct fixture *fixture)
 	while (registry->exit_wait_count > 0)
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	drain(fixture);
+}
+
+void must_become_empty(struct fixture *fixture)
+{
+	pass_time(fixture);
+	must_be_empty(fixture);
 }
 
 /* A holder without a pidfd has one paid for, all the same. */

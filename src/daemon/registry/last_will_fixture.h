@@ -51,12 +51,18 @@ void kill_process(struct process *process);
 /* @pidfd: -1: the kernel gave none. */
 struct holder *add_process(struct fixture *fixture, uint8_t number, int pidfd);
 
+/* Starts a process, and adds it. */
+struct holder *start_holder(struct fixture *fixture, uint8_t number, struct process *process);
+
 /* The page as an object of its own. */
 struct object *put_page(struct fixture *fixture, struct holder *creator, uint8_t life);
 
 /* Waits for EXIT_WAIT_NS, and until every exit wait that may end by then has ended. */
 void grow_old(struct fixture *fixture);
 void pass_time(struct fixture *fixture);
+
+/* The same; then nothing may be left. */
+void must_become_empty(struct fixture *fixture);
 
 /* A holder without a pidfd has one paid for, all the same. */
 void must_count(struct fixture *fixture, uint32_t objects, uint32_t holders, uint32_t holds,
@@ -70,6 +76,6 @@ void unmap_page(struct fixture *fixture, struct object *object);
 void take_page_away(struct fixture *fixture, const struct object *object);
 void bring_page_back(struct fixture *fixture, const struct object *object);
 
-#define PAGE_TEST(name) UNIT_TEST_WITH(name, page_start, page_stop)
+#define PAGE_TEST(name) FIXTURE_TEST(name, page_start, page_stop)
 
 #endif

@@ -10,8 +10,6 @@
 
 PAGE_TEST(creator_releases)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
@@ -39,8 +37,6 @@ PAGE_TEST(creator_releases)
 /* The former broker was killed after the first of the steps, and had not even poisoned. */
 PAGE_TEST(killed_at_the_first_step)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
@@ -71,8 +67,6 @@ PAGE_TEST(killed_at_the_first_step)
 PAGE_TEST(killed_while_removing)
 {
 	static const uint8_t accesses[][3] = {{1, 4, 2}, {4, 4, 2}, {4, 0, 2}, {4, 0, 1}};
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 
 	for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
 		struct holder *creator = add_process(fixture, 1, -1);
@@ -91,8 +85,7 @@ PAGE_TEST(killed_while_removing)
 		must_count(fixture, 1, 1, 1, 2);
 		holder_end(registry, find_holder(fixture, 1));
 		must_be_lost();
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 	}
 }
@@ -102,9 +95,6 @@ PAGE_TEST(killed_while_removing)
  */
 PAGE_TEST(two_pages)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	for (int ends = 0; ends <= 1; ends++) {
 		struct holder *creator = add_process(fixture, 1, -1);
 		struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
@@ -118,8 +108,7 @@ PAGE_TEST(two_pages)
 			object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 		creator = find_holder(fixture, 1);
 		holder_end(registry, creator);
-		pass_time(fixture);
-		must_be_empty(fixture);
+		must_become_empty(fixture);
 		renew_page();
 	}
 }
@@ -127,9 +116,6 @@ PAGE_TEST(two_pages)
 /* Its creator's record is lost: its end could not be noticed, so it counts as ended. */
 PAGE_TEST(creator_is_lost)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-
 	for (int is_removed = 0; is_removed <= 1; is_removed++) {
 		struct holder *waiter = add_holder(fixture, 2, 8);
 		struct holder *creator = add_process(fixture, 1, -1);
@@ -157,13 +143,9 @@ PAGE_TEST(creator_is_lost)
 PAGE_TEST(many_last_wills)
 {
 	static struct ww_layout_signal_page *pages[MANY];
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct process process;
-	struct holder *creator;
+	struct holder *creator = start_holder(fixture, 1, &process);
 
-	start_process(&process);
-	creator = add_process(fixture, 1, process.pidfd);
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct ww_wire_put put = describe(i, "", WW_WIRE_LIFE_HELD);
 		struct object *object;
@@ -272,15 +254,13 @@ static void end_all(struct fixture *fixture)
 			object_end(registry, table_item(&registry->object_table, i),
 				WW_WIRE_WHAT_REMOVED);
 	}
-	pass_time(fixture);
-	must_be_empty(fixture);
+	must_become_empty(fixture);
 }
 
 PAGE_TEST(damaged_records)
 {
 	static const uint64_t values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0x401, 0x104, 0x404,
 		FIRST, FIRST + 3, FIRST + 5, LIMIT, UINT32_MAX, UINT64_MAX};
-	struct fixture *fixture = *state;
 
 	for (int how = 0; how < 3; how++) {
 		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

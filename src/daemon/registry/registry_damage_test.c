@@ -193,8 +193,6 @@ static void finish_damage(struct fixture *fixture)
 
 REGISTRY_TEST(damaged_objects)
 {
-	struct fixture *fixture = *state;
-
 	prepare_damage(fixture);
 	damage_table(fixture, 0, WW_LAYOUT_OBJECT_RECORD_BYTES, object_fields,
 		sizeof(object_fields) / sizeof(object_fields[0]));
@@ -203,8 +201,6 @@ REGISTRY_TEST(damaged_objects)
 
 REGISTRY_TEST(damaged_holders)
 {
-	struct fixture *fixture = *state;
-
 	prepare_damage(fixture);
 	damage_table(fixture, 1, WW_LAYOUT_HOLDER_RECORD_BYTES, holder_fields,
 		sizeof(holder_fields) / sizeof(holder_fields[0]));
@@ -213,8 +209,6 @@ REGISTRY_TEST(damaged_holders)
 
 REGISTRY_TEST(damaged_holds)
 {
-	struct fixture *fixture = *state;
-
 	prepare_damage(fixture);
 	damage_table(fixture, 2, WW_LAYOUT_HOLD_RECORD_BYTES, hold_fields,
 		sizeof(hold_fields) / sizeof(hold_fields[0]));
@@ -227,7 +221,6 @@ REGISTRY_TEST(damaged_texts)
 	static const struct field name = FIELD(object, name);
 	static const struct field program = FIELD(holder, program);
 	static const char *const names[] = {"k2", "../k1", "/", "a\nb", "\xff"};
-	struct fixture *fixture = *state;
 	char text[192];
 
 	prepare_damage(fixture);
@@ -249,8 +242,6 @@ REGISTRY_TEST(damaged_texts)
 /* Whole tables of noise, and headers of other tables. */
 REGISTRY_TEST(damaged_beyond_repair)
 {
-	struct fixture *fixture = *state;
-
 	prepare_damage(fixture);
 	random_state = 99;
 	for (int round = 0; round < 200; round++) {

@@ -66,6 +66,16 @@ void must_have(struct fixture *fixture, uint32_t objects, uint32_t holders, uint
 	uint64_t fds);
 void must_be_empty(struct fixture *fixture);
 
-#define REGISTRY_TEST(name) UNIT_TEST_WITH(name, fixture_start, fixture_stop)
+/* The body of a test sees its `fixture`, and the `registry` of that. */
+#define FIXTURE_TEST(name, set_up, tear_down)                                         \
+	static void name##_steps(struct fixture *fixture, struct registry *registry); \
+	UNIT_TEST_ON(name, set_up, tear_down, struct fixture *fixture)                \
+	{                                                                             \
+		name##_steps(fixture, &fixture->registry);                            \
+	}                                                                             \
+	static void name##_steps(__attribute__((unused)) struct fixture *fixture,     \
+		__attribute__((unused)) struct registry *registry)
+
+#define REGISTRY_TEST(name) FIXTURE_TEST(name, fixture_start, fixture_stop)
 
 #endif

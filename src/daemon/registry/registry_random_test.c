@@ -482,7 +482,6 @@ static void random_round(struct fixture *fixture, struct model *model)
 
 REGISTRY_TEST(at_random)
 {
-	struct fixture *fixture = *state;
 	static struct model model;
 
 	for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -494,17 +493,16 @@ REGISTRY_TEST(at_random)
 		}
 		for (int i = 0; i < HOLDERS; i++) {
 			if (model.holders[i])
-				holder_end(&fixture->registry,
-					find_holder(fixture, (uint8_t)i + 1));
+				holder_end(registry, find_holder(fixture, (uint8_t)i + 1));
 		}
 		for (size_t i = 0; i < OBJECTS; i++) {
 			struct object *object = item_object(fixture, &model.objects[i]);
 
 			if (model.objects[i].number && object)
-				object_end(&fixture->registry, object, WW_WIRE_WHAT_REMOVED);
+				object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 		}
 		must_be_empty(fixture);
-		registry_reclaim(&fixture->registry);
+		registry_reclaim(registry);
 	}
 }
 

@@ -10,33 +10,30 @@
 
 REGISTRY_TEST(an_object_comes_and_goes)
 {
-	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct object *object = put(fixture, creator, 5, "a/name", WW_WIRE_LIFE_HELD, 2);
 
 	must_have(fixture, 1, 1, 1, 2);
-	assert_ptr_equal(object_find(&fixture->registry, "a/name"), object);
+	assert_ptr_equal(object_find(registry, "a/name"), object);
 	assert_ptr_equal(find(fixture, 5), object);
-	assert_null(object_find(&fixture->registry, "a/nam"));
+	assert_null(object_find(registry, "a/nam"));
 	assert_null(find(fixture, 6));
 	assert_int_equal(creator->account->used.bytes, 1005);
 	assert_int_equal(creator->account->used.holds, 1);
 	assert_int_equal(creator->held_bytes, 1005);
-	hold_drop(&fixture->registry, hold_find(&fixture->registry, creator, object));
+	hold_drop(registry, hold_find(registry, creator, object));
 	must_have(fixture, 0, 1, 0, 0);
 	assert_int_equal(creator->account->used.bytes, 0);
 	assert_int_equal(creator->put_count, 0);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_PUT], 1);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_READY], 1);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
-	holder_end(&fixture->registry, creator);
+	holder_end(registry, creator);
 	must_be_empty(fixture);
 }
 
 REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct holder *other = add_holder(fixture, 2, 8);
 	struct ww_wire_put writing = describe(4, "writing", WW_WIRE_LIFE_KEPT);
@@ -71,8 +68,6 @@ REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
  */
 REGISTRY_TEST(a_creator_releases_what_it_put)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct holder *other = add_holder(fixture, 2, 8);
 	struct object *said = put(fixture, creator, 1, "said", WW_WIRE_LIFE_OWNER, 0);
@@ -101,8 +96,6 @@ REGISTRY_TEST(a_creator_releases_what_it_put)
 
 REGISTRY_TEST(escrows_end_by_time_and_by_use)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct object *object = put(fixture, creator, 1, "", WW_WIRE_LIFE_HELD, 1);
 	struct account *account = creator->account;
@@ -130,8 +123,6 @@ REGISTRY_TEST(escrows_end_by_time_and_by_use)
 /* The secrets are others, also after a restart; what nobody but escrows held is gone. */
 REGISTRY_TEST(revoked)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *maker = add_holder(fixture, 1, 7);
 	struct object *object = put(fixture, maker, 1, "", WW_WIRE_LIFE_HELD, 1);
 	struct ww_layout_object_record before = *object_record(registry, object);
@@ -159,8 +150,6 @@ REGISTRY_TEST(revoked)
 /* In its own time, and the time it has left is the same after a restart. */
 REGISTRY_TEST(time_to_live)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct ww_wire_put message = describe(1, "brief", WW_WIRE_LIFE_KEPT);
 	struct object *object;
@@ -193,7 +182,6 @@ REGISTRY_TEST(time_to_live)
 
 REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 {
-	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct ww_wire_put message = describe(1, "huge", WW_WIRE_LIFE_HELD);
 	struct object *object;
@@ -206,19 +194,17 @@ REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 	assert_null(object);
 	must_have(fixture, 1, 1, 1, 3);
 	/* Of the descriptors of all users together. */
-	hold_drop(&fixture->registry,
-		hold_find(&fixture->registry, creator, object_find(&fixture->registry, "huge")));
+	hold_drop(registry, hold_find(registry, creator, object_find(registry, "huge")));
 	for (uint32_t number = 0; number < 140; number++)
 		put(fixture, creator, 100 + number, "", WW_WIRE_LIFE_HELD, 3);
-	fixture->registry.accounts.fd_limit = fixture->registry.accounts.fds + 2;
+	registry->accounts.fd_limit = registry->accounts.fds + 2;
 	assert_fails(try_put(fixture, creator, &message, 3, &object), WW_ERR_QUOTA);
-	holder_end(&fixture->registry, creator);
+	holder_end(registry, creator);
 	must_be_empty(fixture);
 }
 
 REGISTRY_TEST(a_lost_supervisor_is_noticed)
 {
-	struct fixture *fixture = *state;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct ww_wire_put message = describe(1, "x", WW_WIRE_LIFE_HELD);
 	struct object *object;
@@ -226,15 +212,13 @@ REGISTRY_TEST(a_lost_supervisor_is_noticed)
 	fixture->supervisor = ww_fd_close(fixture->supervisor);
 	assert_fails(try_put(fixture, creator, &message, 1, &object), WW_ERR_PEER_LOST);
 	must_have(fixture, 0, 1, 0, 0);
-	assert_null(object_find(&fixture->registry, "x"));
-	holder_end(&fixture->registry, creator);
+	assert_null(object_find(registry, "x"));
+	holder_end(registry, creator);
 	must_be_empty(fixture);
 }
 
 REGISTRY_TEST(a_name_comes_later)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct object *object = put(fixture, creator, 1, "", WW_WIRE_LIFE_HELD, 1);
 	struct ww_wire_put message = describe(1, "x", WW_WIRE_LIFE_KEPT);
@@ -257,8 +241,6 @@ REGISTRY_TEST(a_name_comes_later)
  */
 REGISTRY_TEST(unfinished_ends_are_finished)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct ww_wire_put message = describe(1, "writing", WW_WIRE_LIFE_KEPT);
 	struct object *object;
@@ -288,8 +270,6 @@ REGISTRY_TEST(unfinished_ends_are_finished)
 /* A removed object that is held keeps its id; another one may come with the same. */
 REGISTRY_TEST(one_id_twice)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct holder *other = add_holder(fixture, 2, 7);
 	struct object *former = put(fixture, creator, 1, "x", WW_WIRE_LIFE_HELD, 1);
@@ -342,8 +322,6 @@ static void must_have_replaced(struct fixture *fixture, const char *name, uint32
 /* A former broker was killed when the new object had its name, and the old one had it yet. */
 REGISTRY_TEST(a_replacement_is_one_step)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct object *object;
 
@@ -370,8 +348,6 @@ REGISTRY_TEST(a_replacement_is_one_step)
 /* Which has the name when it is ready, and not before. */
 REGISTRY_TEST(a_replacement_is_written)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct holder *writer = add_holder(fixture, 2, 7);
 	struct object *old = put(fixture, creator, 1, "x", WW_WIRE_LIFE_KEPT, 1);
@@ -435,8 +411,6 @@ static uint64_t find_ns(const struct registry *registry, const struct holder *ho
  */
 REGISTRY_TEST(a_hold_is_found_among_many)
 {
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
 	struct holder *creator = add_holder(fixture, 1, 7);
 	struct object *object = put(fixture, creator, 1, "", WW_WIRE_LIFE_HELD, 0);
 	struct object *last = object;
@@ -469,8 +443,6 @@ REGISTRY_TEST(a_hold_is_found_among_many)
  */
 REGISTRY_TEST(who_does_not_come_back_is_counted)
 {
-	struct fixture *fixture = *state;
-	const struct registry *registry = &fixture->registry;
 	struct object *object;
 	struct account *account;
 
@@ -479,25 +451,25 @@ REGISTRY_TEST(who_does_not_come_back_is_counted)
 		put(fixture, add_holder(fixture, number, 7), number, "", WW_WIRE_LIFE_HELD, 1);
 	restart(fixture);
 	must_have(fixture, 3, 3, 3, 3);
-	account = account_get(&fixture->registry.accounts, 7);
+	account = account_get(&registry->accounts, 7);
 	assert_int_equal(account->awaited, 3);
 	assert_int_equal(registry->accounts.awaited, 3);
-	fixture->registry.accounts.place_limit = 5;
+	registry->accounts.place_limit = 5;
 	assert_fails(account_check_process(&registry->accounts, account), WW_ERR_QUOTA);
-	fixture->registry.accounts.place_limit = 6;
+	registry->accounts.place_limit = 6;
 	assert_int_equal(account_check_process(&registry->accounts, account), WW_OK);
 	/* One connects again, one ends, one releases the last object that it had. */
-	holder_attach(&fixture->registry, find_holder(fixture, 2));
-	holder_end(&fixture->registry, find_holder(fixture, 3));
+	holder_attach(registry, find_holder(fixture, 2));
+	holder_end(registry, find_holder(fixture, 3));
 	assert_int_equal(account->awaited, 1);
 	object = find(fixture, 4);
-	hold_drop(&fixture->registry, hold_find(registry, find_holder(fixture, 4), object));
-	registry_reclaim(&fixture->registry);
+	hold_drop(registry, hold_find(registry, find_holder(fixture, 4), object));
+	registry_reclaim(registry);
 	assert_int_equal(account->awaited, 0);
 	assert_int_equal(registry->accounts.awaited, 0);
-	account_put(&fixture->registry.accounts, account);
+	account_put(&registry->accounts, account);
 	must_have(fixture, 1, 1, 1, 1);
-	holder_end(&fixture->registry, find_holder(fixture, 2));
+	holder_end(registry, find_holder(fixture, 2));
 	must_be_empty(fixture);
 }
 
