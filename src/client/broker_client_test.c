@@ -150,12 +150,6 @@ static void take_confirm(int peer, const uint8_t *id, bool is_unknown)
 	stand_in_send(peer, confirmed, &answer, packet.header.serial, NULL, 0);
 }
 
-static void finish_peer(int peer)
-{
-	stand_in_take_end(peer);
-	close(peer);
-}
-
 /* --- one object for both --- */
 
 static void restart_with_a_hold(struct stand_in *self)
@@ -169,7 +163,7 @@ static void restart_with_a_hold(struct stand_in *self)
 	peer = stand_in_accept(self);
 	take_confirm(peer, object, false);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /*
@@ -268,25 +262,19 @@ static void answer_crosswise(struct stand_in *self)
 	ww_assert(serials[0] != serials[1]);
 	grant(peer, serials[1], object);
 	grant(peer, serials[0], other);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* The leader gives the other thread its answer, and wakes it to lead when it ends. */
-UNIT_TEST(crossing)
+CLIENT_TEST(crossing, answer_crosswise)
 {
-	struct ww_broker *broker;
 	struct getter getters[2] = {{.cancel = NULL}};
-	struct stand_in self;
 
-	stand_in_start(&self, answer_crosswise);
-	broker = stand_in_open(&self, 0);
 	start_getter(&getters[0], broker, "a");
 	start_getter(&getters[1], broker, "b");
 	assert_int_equal(finish_getter(&getters[0]), WW_OK);
 	assert_int_equal(finish_getter(&getters[1]), WW_OK);
 	assert_true(ww_broker_client_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void answer_late(struct stand_in *self)
@@ -305,25 +293,19 @@ static void answer_late(struct stand_in *self)
 	ww_assert(read(pipes[0], &byte, 1) == 0); /* the descriptor that came late is closed */
 	close(pipes[0]);
 	stand_in_refuse(peer, packet.header.serial, WW_ERR_NOT_FOUND, "no such thing");
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(late)
+CLIENT_TEST(late, answer_late)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_broker *broker;
-	struct stand_in self;
 
-	stand_in_start(&self, answer_late);
-	broker = stand_in_open(&self, 0);
-	ww_broker_unref(stand_in_open(&self, SOON_NS)); /* of all calls from now on */
+	ww_broker_unref(stand_in_open(self, SOON_NS)); /* of all calls from now on */
 	assert_fails(get(broker, "a", 0, true), WW_ERR_NO_BROKER);
-	ww_broker_unref(stand_in_open(&self, LONG_NS));
+	ww_broker_unref(stand_in_open(self, LONG_NS));
 	assert_fails(ww_broker_stat(broker, "a", &info), WW_ERR_NOT_FOUND);
 	assert_string_equal(ww_error_last()->message, "no such thing");
 	assert_false(ww_broker_client_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static uint32_t take_cancel(int peer, uint32_t serial)
@@ -403,34 +385,28 @@ static void answer_the_follower(struct stand_in *self)
 	take_release(peer, other);
 	grant(peer, leader, object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* The thread that reads is cancelled: another one reads on, over the same connection. */
-UNIT_TEST(cancelled_leader)
+CLIENT_TEST(cancelled_leader, answer_the_follower)
 {
 	struct getter getters[2] = {{.cancel = NULL}};
-	struct ww_broker *broker;
-	struct stand_in self;
 
 	assert_int_equal(ww_cancel_create(&getters[0].cancel), WW_OK);
-	stand_in_start(&self, answer_the_follower);
-	broker = stand_in_open(&self, 0);
 	start_getter(&getters[0], broker, "leader");
-	stand_in_await(&self);
+	stand_in_await(self);
 	start_getter(&getters[1], broker, "follower");
-	stand_in_await(&self);
+	stand_in_await(self);
 	ww_cancel_set(getters[0].cancel);
 	assert_int_equal(finish_getter(&getters[0]), WW_CANCELLED);
-	stand_in_tell(&self);
+	stand_in_tell(self);
 	assert_int_equal(finish_getter(&getters[1]), WW_OK);
 	assert_true(ww_broker_client_is_held(broker, object));
 	/* So that what came for the first one is read. */
 	assert_int_equal(get(broker, "again", 0, false), WW_OK);
 	ww_broker_client_release(broker, object);
-	ww_broker_unref(broker);
 	ww_cancel_unref(getters[0].cancel);
-	stand_in_finish(&self);
 }
 
 static void call_off_what_waits(struct stand_in *self)
@@ -440,28 +416,22 @@ static void call_off_what_waits(struct stand_in *self)
 
 	take_cancel(peer, serial);
 	stand_in_refuse(peer, serial, WW_ERR_GIVEN_UP, "as you wish");
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* What waits is sent, and called off at once, if the flag is set before: it gets what is there. */
-UNIT_TEST(cancelled_wait)
+CLIENT_TEST(cancelled_wait, call_off_what_waits)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
 	ww_cancel *cancel;
 
 	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
-	stand_in_start(&self, call_off_what_waits);
-	broker = stand_in_open(&self, 0);
 	ww_cancel_set(cancel);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
 		assert_int_equal(get(broker, "a", WW_NEVER, true), WW_CANCELLED);
 	}
-	ww_broker_unref(broker);
 	ww_cancel_unref(cancel);
-	stand_in_finish(&self);
 }
 
 static void answer_what_is_asked(struct stand_in *self)
@@ -470,7 +440,7 @@ static void answer_what_is_asked(struct stand_in *self)
 
 	grant(peer, take_get(peer, "asked"), object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* Nothing is sent, with and without a connection; to ask for one that is there is not to wait. */
@@ -517,19 +487,13 @@ static void say_nothing_more(struct stand_in *self)
  * The call's own limit counts, also while the connection is made anew; the broker's would be
  * LONG_NS.
  */
-UNIT_TEST(own_limit)
+CLIENT_TEST(own_limit, say_nothing_more)
 {
 	uint64_t before_ns = ww_clock_now_ns();
-	struct ww_broker *broker;
-	struct stand_in self;
 
-	stand_in_start(&self, say_nothing_more);
-	broker = stand_in_open(&self, LONG_NS);
 	assert_int_equal(get(broker, "a", SOON_NS, true), WW_TIMED_OUT);
 	assert_true(ww_clock_now_ns() - before_ns < LONG_NS / 2);
-	stand_in_tell(&self);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_tell(self);
 }
 
 static void stop_answering(struct stand_in *self)
@@ -545,20 +509,14 @@ static void stop_answering(struct stand_in *self)
 /*
  * A call without time gets an answer that is there; without an answer it ends soon after its limit.
  */
-UNIT_TEST(stopped)
+CLIENT_TEST(stopped, stop_answering)
 {
 	uint64_t before_ns = ww_clock_now_ns();
-	struct ww_broker *broker;
-	struct stand_in self;
 
-	stand_in_start(&self, stop_answering);
-	broker = stand_in_open(&self, LONG_NS);
 	assert_int_equal(get(broker, "now", LONG_NS, true), WW_OK);
 	assert_int_equal(get(broker, "a", 1, true), WW_TIMED_OUT);
 	assert_true(ww_clock_now_ns() - before_ns < LONG_NS / 2);
-	stand_in_tell(&self);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_tell(self);
 }
 
 /* --- a release and a grant that meet on their way --- */
@@ -575,27 +533,21 @@ static void cross_a_release(struct stand_in *self)
 	grant(peer, serial, object); /* granted before, undone by the release */
 	grant(peer, take_get(peer, "b"), object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(undone_grant)
+CLIENT_TEST(undone_grant, cross_a_release)
 {
-	struct ww_broker *broker;
 	struct getter getter = {0};
-	struct stand_in self;
 
-	stand_in_start(&self, cross_a_release);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
 	start_getter(&getter, broker, "b");
-	stand_in_await(&self);
+	stand_in_await(self);
 	ww_broker_client_release(broker, object);
 	assert_int_equal(finish_getter(&getter), WW_OK);
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, object);
 	assert_false(ww_broker_client_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void cross_a_release_and_refuse(struct stand_in *self)
@@ -610,24 +562,18 @@ static void cross_a_release_and_refuse(struct stand_in *self)
 	grant(peer, serial, object);
 	stand_in_refuse(peer, take_get(peer, "b"), WW_ERR_NOT_FOUND, "gone with its last holder");
 	take_release(peer, object); /* for the first grant, should it stand */
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(undone_for_good)
+CLIENT_TEST(undone_for_good, cross_a_release_and_refuse)
 {
-	struct ww_broker *broker;
 	struct getter getter = {0};
-	struct stand_in self;
 
-	stand_in_start(&self, cross_a_release_and_refuse);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
 	start_getter(&getter, broker, "b");
-	stand_in_await(&self);
+	stand_in_await(self);
 	ww_broker_client_release(broker, object);
 	assert_int_equal(finish_getter(&getter), WW_ERR_NOT_FOUND);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* One put of `object`, which ends at its limit. */
@@ -669,28 +615,22 @@ static void take_a_cancelled_put(struct stand_in *self)
 
 	take_put(peer, 0);
 	take_release(peer, object); /* for it may have been taken */
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(cancelled_put)
+CLIENT_TEST(cancelled_put, take_a_cancelled_put)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
 	ww_cancel *cancel;
 
 	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
 	ww_cancel_set(cancel);
-	stand_in_start(&self, take_a_cancelled_put);
-	broker = stand_in_open(&self, 0);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
 		assert_int_equal(put(broker, WW_NEVER), WW_CANCELLED);
 	}
 	assert_false(ww_broker_client_is_held(broker, object));
-	ww_broker_unref(broker);
 	ww_cancel_unref(cancel);
-	stand_in_finish(&self);
 }
 
 static void cross_a_given_up_put(struct stand_in *self)
@@ -704,7 +644,7 @@ static void cross_a_given_up_put(struct stand_in *self)
 	stand_in_done(peer, serial); /* undone by that */
 	stand_in_done(peer, take_put(peer, WW_WIRE_HEADER_FLAG_AGAIN));
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /*
@@ -744,27 +684,21 @@ static void break_in_a_get(struct stand_in *self)
 	ww_assert(take_get_again(peer, &serial));
 	grant(peer, serial, object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* The holds are confirmed, the requests are sent again, and no call fails. */
-UNIT_TEST(repeated)
+CLIENT_TEST(repeated, break_in_a_get)
 {
 	struct ww_error before;
-	struct ww_broker *broker;
-	struct stand_in self;
 
 	ww_error_save(&before);
-	stand_in_start(&self, break_in_a_get);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
 	assert_int_equal(get(broker, "b", 0, true), WW_OK);
 	assert_memory_equal(&before, ww_error_last(), sizeof(before));
 	ww_broker_client_release(broker, object);
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void confirm_slowly(struct stand_in *self)
@@ -790,7 +724,7 @@ static void confirm_slowly(struct stand_in *self)
 	stand_in_send(peer, confirmed, &answer, packet.header.serial, NULL, 0);
 	grant(peer, take_get(peer, "b"), object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* Calls that have little time, until the script has what it waits for. */
@@ -805,25 +739,18 @@ static void must_time_out(struct stand_in *self, struct ww_broker *broker)
  * If calls with little time cannot finish a connection, it is kept for the next call. If it were
  * closed, the broker would take this process for ended.
  */
-UNIT_TEST(made_in_parts)
+CLIENT_TEST(made_in_parts, confirm_slowly)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	stand_in_start(&self, confirm_slowly);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	stand_in_await(&self);
-	must_time_out(&self, broker);
+	stand_in_await(self);
+	must_time_out(self, broker);
 	assert_int_equal(get(broker, "b", SOON_NS, true), WW_TIMED_OUT);
-	stand_in_tell(&self);
-	must_time_out(&self, broker);
-	stand_in_tell(&self);
+	stand_in_tell(self);
+	must_time_out(self, broker);
+	stand_in_tell(self);
 	assert_int_equal(get(broker, "b", 0, false), WW_OK);
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void forget_what_is_held(struct stand_in *self)
@@ -843,18 +770,14 @@ static void forget_what_is_held(struct stand_in *self)
 	ww_assert(take_get_again(peer, &serial));
 	grant(peer, serial, object);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* A hold that the broker does not know is lost, and no release is sent for it. */
-UNIT_TEST(forgotten)
+CLIENT_TEST(forgotten, forget_what_is_held)
 {
 	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
-	struct ww_broker *broker;
-	struct stand_in self;
 
-	stand_in_start(&self, forget_what_is_held);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(get(broker, "a", 0, true), WW_OK);
 	assert_true(ww_broker_client_is_held(broker, object));
 	assert_int_equal(get(broker, "b", 0, true), WW_OK);
@@ -866,8 +789,6 @@ UNIT_TEST(forgotten)
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, other);
 	ww_broker_client_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 #define TIMES 101
@@ -910,27 +831,20 @@ static void answer_wrongly(struct stand_in *self)
 	serial = take_get(peer, "b");
 	ww_assert(serial != 0);
 	ww_assert(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0) == WW_OK);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 	peer = stand_in_accept(self);
 	grant(peer, take_get(peer, "c"), object);
 	take_get(peer, "d");
 	stand_in_refuse(peer, 0, WW_ERR_PROTOCOL, "this connection is over");
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(wrong)
+CLIENT_TEST(wrong, answer_wrongly)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	stand_in_start(&self, answer_wrongly);
-	broker = stand_in_open(&self, 0);
 	assert_fails(get(broker, "a", 0, true), WW_ERR_PROTOCOL); /* the connection stays */
 	assert_fails(get(broker, "b", 0, true), WW_ERR_PROTOCOL); /* it does not */
 	assert_int_equal(get(broker, "c", 0, true), WW_OK);
 	assert_fails(get(broker, "d", 0, true), WW_ERR_PROTOCOL);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void grant_too_much(struct stand_in *self)
@@ -941,23 +855,19 @@ static void grant_too_much(struct stand_in *self)
 
 	grant_with(peer, serial, object, fds, WW_PACKET_FDS);
 	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /*
  * There is no room for the descriptors of an answer: its request fails, and what was granted is
  * released.
  */
-UNIT_TEST(no_descriptor_left)
+CLIENT_TEST(no_descriptor_left, grant_too_much)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
 	struct rlimit before;
 	struct rlimit none;
 	int next;
 
-	stand_in_start(&self, grant_too_much);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	next = dup(0);
 	none = (struct rlimit){(rlim_t)next, before.rlim_max};
@@ -966,8 +876,6 @@ UNIT_TEST(no_descriptor_left)
 	assert_fails(get(broker, "a", 0, true), WW_ERR_LIMIT);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_false(ww_broker_client_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 UNIT_MAIN("connection")

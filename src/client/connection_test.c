@@ -26,15 +26,27 @@ static ww_status open_at(const char *path, uint64_t timeout_ns,
 		out_connection, out_is_absent);
 }
 
-static void assert_opening_fails(struct stand_in *broker, ww_status status)
+static void assert_opening_fails(void (*script)(struct stand_in *self), uint64_t timeout_ns,
+	ww_status status)
+{
+	struct ww_connection *connection;
+	struct stand_in broker;
+	bool is_absent;
+
+	stand_in_start(&broker, script);
+	assert_fails(open_at(broker.path, timeout_ns, &connection, &is_absent), status);
+	assert_null(connection);
+	assert_false(is_absent);
+	stand_in_finish(&broker);
+}
+
+static struct ww_connection *connect_to(const struct stand_in *broker)
 {
 	struct ww_connection *connection;
 	bool is_absent;
 
-	assert_fails(open_at(broker->path, LONG_NS, &connection, &is_absent), status);
-	assert_null(connection);
-	assert_false(is_absent);
-	stand_in_finish(broker);
+	assert_int_equal(open_at(broker->path, LONG_NS, &connection, &is_absent), WW_OK);
+	return connection;
 }
 
 UNIT_TEST(none)
@@ -53,22 +65,13 @@ UNIT_TEST(none)
 	stand_in_remove(&broker);
 }
 
-static void welcome(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-
-	stand_in_take_end(peer);
-	close(peer);
-}
-
 UNIT_TEST(welcomed)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
-	bool is_absent;
 
-	stand_in_start(&broker, welcome);
-	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	stand_in_start(&broker, stand_in_serve_nothing);
+	connection = connect_to(&broker);
 	assert_int_equal(connection->uid, geteuid());
 	assert_memory_equal(connection->welcome.broker_id, broker.broker_id, WW_WIRE_ID_BYTES);
 	ww_connection_unref(connection);
@@ -81,11 +84,10 @@ UNIT_TEST(ended_with_a_child)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
-	bool is_absent;
 	pid_t child;
 
-	stand_in_start(&broker, welcome);
-	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	stand_in_start(&broker, stand_in_serve_nothing);
+	connection = connect_to(&broker);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -101,7 +103,7 @@ UNIT_TEST(ended_with_a_child)
 static void welcome_when_told(struct stand_in *self)
 {
 	stand_in_wait(self->told[0]);
-	welcome(self);
+	stand_in_serve_nothing(self);
 }
 
 /* Step by step, never waiting. */
@@ -302,17 +304,16 @@ static void close_twice(struct stand_in *self)
 {
 	for (int i = 0; i < 2; i++)
 		close(stand_in_accept_raw(self));
-	welcome(self);
+	stand_in_serve_nothing(self);
 }
 
 UNIT_TEST(once_more)
 {
 	struct stand_in broker;
 	struct ww_connection *connection;
-	bool is_absent;
 
 	stand_in_start(&broker, close_twice);
-	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	connection = connect_to(&broker);
 	ww_connection_unref(connection);
 	stand_in_finish(&broker);
 }
@@ -325,41 +326,31 @@ static void close_always(struct stand_in *self)
 
 UNIT_TEST(never)
 {
-	struct stand_in broker;
-
-	stand_in_start(&broker, close_always);
-	assert_opening_fails(&broker, WW_ERR_NO_BROKER);
+	assert_opening_fails(close_always, LONG_NS, WW_ERR_NO_BROKER);
 }
 
 static void say_other_version(struct stand_in *self)
 {
 	struct ww_wire_welcome answer = {.version = 97, .least = 97, .most = 99};
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_send(peer, welcome, &answer, packet.header.serial, NULL, 0);
+	stand_in_send(peer, welcome, &answer, stand_in_take_serial(peer, WW_WIRE_HELLO), NULL, 0);
 	close(peer);
 }
 
 static void refuse_version(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_refuse(peer, packet.header.serial, WW_ERR_VERSION, "I speak 97 to 99");
+	stand_in_refuse(peer, stand_in_take_serial(peer, WW_WIRE_HELLO), WW_ERR_VERSION,
+		"I speak 97 to 99");
 	close(peer);
 }
 
 UNIT_TEST(versions)
 {
-	struct stand_in broker;
-
-	stand_in_start(&broker, say_other_version);
-	assert_opening_fails(&broker, WW_ERR_VERSION);
-	stand_in_start(&broker, refuse_version);
-	assert_opening_fails(&broker, WW_ERR_VERSION);
+	assert_opening_fails(say_other_version, LONG_NS, WW_ERR_VERSION);
+	assert_opening_fails(refuse_version, LONG_NS, WW_ERR_VERSION);
 	assert_string_equal(ww_error_last()->message, "I speak 97 to 99");
 }
 
@@ -374,10 +365,7 @@ static void refuse_at_once(struct stand_in *self)
 
 UNIT_TEST(refused)
 {
-	struct stand_in broker;
-
-	stand_in_start(&broker, refuse_at_once);
-	assert_opening_fails(&broker, WW_ERR_QUOTA);
+	assert_opening_fails(refuse_at_once, LONG_NS, WW_ERR_QUOTA);
 	assert_string_equal(ww_error_last()->message, "too many?connections?[31m");
 }
 
@@ -392,56 +380,38 @@ static void say_garbage(struct stand_in *self)
 
 static void say_nonsense(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_done(peer, packet.header.serial);
+	stand_in_done(peer, stand_in_take_serial(peer, WW_WIRE_HELLO));
 	close(peer);
 }
 
 static void refuse_by_no_status(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_refuse(peer, packet.header.serial, -4711, "no");
+	stand_in_refuse(peer, stand_in_take_serial(peer, WW_WIRE_HELLO), -4711, "no");
 	close(peer);
 }
 
 UNIT_TEST(no_broker)
 {
-	struct stand_in broker;
-
-	stand_in_start(&broker, say_garbage);
-	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
-	stand_in_start(&broker, say_nonsense);
-	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
-	stand_in_start(&broker, refuse_by_no_status);
-	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+	assert_opening_fails(say_garbage, LONG_NS, WW_ERR_PROTOCOL);
+	assert_opening_fails(say_nonsense, LONG_NS, WW_ERR_PROTOCOL);
+	assert_opening_fails(refuse_by_no_status, LONG_NS, WW_ERR_PROTOCOL);
 }
 
 static void stay_silent(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_take_serial(peer, WW_WIRE_HELLO);
+	stand_in_finish_peer(peer);
 }
 
 UNIT_TEST(silence)
 {
-	struct stand_in broker;
-	struct ww_connection *connection;
-	bool is_absent;
-
-	stand_in_start(&broker, stay_silent);
-	assert_fails(open_at(broker.path, SOON_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
-	assert_false(is_absent);
-	stand_in_finish(&broker);
+	assert_opening_fails(stay_silent, SOON_NS, WW_ERR_NO_BROKER);
 }
 
 UNIT_MAIN("connection")

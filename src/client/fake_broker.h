@@ -92,6 +92,23 @@ static inline void stand_in_take_end(int peer)
 	ww_assert(ww_packet_receive(peer, &byte, 1, &bytes, fds, &fd_count) == WW_END);
 }
 
+static inline void stand_in_finish_peer(int peer)
+{
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+/* The serial number of the next packet, of which the rest does not matter. */
+static inline uint32_t stand_in_take_serial(int peer, uint16_t code)
+{
+	static struct stand_in_packet packet;
+
+	stand_in_take(peer, code, &packet);
+	while (packet.fd_count > 0)
+		close(packet.fds[--packet.fd_count]);
+	return packet.header.serial;
+}
+
 #define stand_in_decode(name, packet, out) \
 	ww_assert(ww_wire_decode_##name((packet)->bytes, (packet)->count, 1, (out)) == WW_OK)
 
@@ -243,5 +260,37 @@ static inline void stand_in_finish(struct stand_in *self)
 	ww_assert(pthread_join(self->thread, NULL) == 0);
 	stand_in_remove(self);
 }
+
+/* A script: a connection that brings no request. */
+static inline void stand_in_serve_nothing(struct stand_in *self)
+{
+	stand_in_finish_peer(stand_in_accept(self));
+}
+
+static inline void stand_in_serve(void (*script)(struct stand_in *self),
+	void (*test)(struct stand_in *self, struct ww_broker *broker))
+{
+	struct ww_broker *broker;
+	struct stand_in self;
+
+	stand_in_start(&self, script);
+	broker = stand_in_open(&self, 0);
+	test(&self, broker);
+	assert_null(ww_broker_unref(broker));
+	stand_in_finish(&self);
+}
+
+/*
+ * A test of a client: its body sees the `broker`, which is open, and `self`, what does as @script
+ * says. At its end it has given back all that keeps the broker.
+ */
+#define CLIENT_TEST(test_name, script)                                                 \
+	static void test_name##_body(struct stand_in *self, struct ww_broker *broker); \
+	UNIT_TEST(test_name)                                                           \
+	{                                                                              \
+		stand_in_serve(script, test_name##_body);                              \
+	}                                                                              \
+	static void test_name##_body(__attribute__((unused)) struct stand_in *self,    \
+		__attribute__((unused)) struct ww_broker *broker)
 
 #endif

@@ -9,39 +9,15 @@
 
 #include "client/broker_client.h"
 
-static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
-{
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.timeout_ns = timeout_ns,
-		.address = self->path,
-	};
-	struct ww_broker *broker;
-
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
-}
-
-static void finish_peer(int peer)
-{
-	stand_in_take_end(peer);
-	close(peer);
-}
-
-static void serve_nothing(struct stand_in *self)
-{
-	finish_peer(stand_in_accept(self));
-}
-
 UNIT_TEST(opened_twice)
 {
 	struct ww_broker *broker;
 	struct ww_broker *again;
 	struct stand_in self;
 
-	stand_in_start(&self, serve_nothing);
-	broker = open_broker(&self, 0);
-	again = open_broker(&self, 0);
+	stand_in_start(&self, stand_in_serve_nothing);
+	broker = stand_in_open(&self, 0);
+	again = stand_in_open(&self, 0);
 	assert_ptr_equal(broker, again);
 	assert_string_equal(ww_broker_address(broker), self.path);
 	ww_broker_unref(again);
@@ -57,8 +33,8 @@ UNIT_TEST(told_by_both)
 	struct stand_in selves[2];
 
 	for (int i = 0; i < 2; i++) {
-		stand_in_start(&selves[i], serve_nothing);
-		brokers[i] = open_broker(&selves[i], 0);
+		stand_in_start(&selves[i], stand_in_serve_nothing);
+		brokers[i] = stand_in_open(&selves[i], 0);
 	}
 	assert_ptr_not_equal(brokers[0], brokers[1]);
 	assert_memory_not_equal(selves[0].process_id, selves[1].process_id, WW_WIRE_ID_BYTES);
@@ -73,8 +49,8 @@ static void serve_two(struct stand_in *self)
 	int first = stand_in_accept(self);
 	int second = stand_in_accept(self);
 
-	finish_peer(second);
-	finish_peer(first);
+	stand_in_finish_peer(second);
+	stand_in_finish_peer(first);
 }
 
 /*
@@ -95,7 +71,7 @@ UNIT_TEST(named_by_a_token)
 	strcpy(address.path, alias.path);
 	assert_int_equal(ww_broker_client_open(&address, &params, true, &foreign), WW_OK);
 	assert_int_equal(ww_broker_client_ensure(foreign, false), WW_OK);
-	broker = open_broker(&self, 0);
+	broker = stand_in_open(&self, 0);
 	assert_ptr_not_equal(foreign, broker);
 	ww_broker_unref(foreign);
 	/*
@@ -114,24 +90,18 @@ static void end_at_once(struct stand_in *self)
 {
 	close(stand_in_accept(self));
 	sem_post(&self->reached);
-	finish_peer(stand_in_accept(self));
+	stand_in_finish_peer(stand_in_accept(self));
 }
 
 /* Opening says whether there is a broker now, not whether there was one. */
-UNIT_TEST(opened_after_its_end)
+CLIENT_TEST(opened_after_its_end, end_at_once)
 {
-	struct ww_broker *broker;
 	struct ww_broker *again;
-	struct stand_in self;
 
-	stand_in_start(&self, end_at_once);
-	broker = open_broker(&self, 0);
-	stand_in_await(&self);
-	again = open_broker(&self, 0);
+	stand_in_await(self);
+	again = stand_in_open(self, 0);
 	assert_ptr_equal(broker, again);
 	ww_broker_unref(again);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- at the same time --- */

@@ -32,15 +32,12 @@ static void refuse_each(struct stand_in *self)
 {
 	static const uint16_t codes[] = {WW_WIRE_STATUS, WW_WIRE_STAT, WW_WIRE_REMOVE, WW_WIRE_LIST,
 		WW_WIRE_GET};
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept(self);
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-		stand_in_take(peer, codes[i], &packet);
-		stand_in_refuse(peer, packet.header.serial, WW_ERR_NOT_FOUND, "not here");
-	}
-	stand_in_take_end(peer);
-	close(peer);
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		stand_in_refuse(peer, stand_in_take_serial(peer, codes[i]), WW_ERR_NOT_FOUND,
+			"not here");
+	stand_in_finish_peer(peer);
 }
 
 UNIT_TEST(one_connection)
@@ -69,18 +66,12 @@ UNIT_TEST(one_connection)
 
 static void take_a_put(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept(self);
 
-	stand_in_take(peer, WW_WIRE_PUT, &packet);
-	for (size_t i = 0; i < packet.fd_count; i++)
-		close(packet.fds[i]);
-	stand_in_done(peer, packet.header.serial);
-	stand_in_take(peer, WW_WIRE_SEAL, &packet);
-	stand_in_done(peer, packet.header.serial);
-	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_done(peer, stand_in_take_serial(peer, WW_WIRE_PUT));
+	stand_in_done(peer, stand_in_take_serial(peer, WW_WIRE_SEAL));
+	stand_in_take_serial(peer, WW_WIRE_RELEASE);
+	stand_in_finish_peer(peer);
 }
 
 UNIT_TEST(put_and_publish)
@@ -121,11 +112,9 @@ UNIT_TEST(put_and_publish)
 static void accept_and_say_nothing(struct stand_in *self)
 {
 	int peer = stand_in_accept_raw(self);
-	static struct stand_in_packet packet;
 
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_take_serial(peer, WW_WIRE_HELLO);
+	stand_in_finish_peer(peer);
 }
 
 /* Return: whether a call with a limit of 10 ms took less than the 5 s that a broker has. */

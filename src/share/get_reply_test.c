@@ -25,17 +25,25 @@ struct sample {
 static struct sample sample;
 static struct ww_array sample_array;
 
-static int make_sample(void **state)
+static ww_memory *make_memory(ww_device *device)
 {
 	const struct ww_memory_params params = {.struct_size = sizeof(params),
 		.kind = WW_MEMORY_HOST,
 		.bytes = 4096};
+	ww_memory *memory;
+
+	ww_assert(ww_memory_create(device, &params, &memory) == WW_OK);
+	return memory;
+}
+
+static int make_sample(void **state)
+{
 	struct ww_memory_description description;
 	const int64_t shape[] = {4, 8};
 
 	(void)state;
 	ww_assert(ww_device_open("host", &sample.device) == WW_OK);
-	ww_assert(ww_memory_create(sample.device, &params, &sample.memory) == WW_OK);
+	sample.memory = make_memory(sample.device);
 	for (uint32_t i = 0; i < 2; i++)
 		ww_assert(ww_memory_export_fd(sample.memory, i + 1, &sample.fds[i], &description) ==
 			WW_OK);
@@ -73,23 +81,9 @@ static struct ww_wire_granted granted_sample(uint8_t access)
 	return granted;
 }
 
-static uint32_t take_request(int peer, uint16_t code)
-{
-	static struct stand_in_packet packet;
-
-	stand_in_take(peer, code, &packet);
-	return packet.header.serial;
-}
-
 static void take_release(int peer)
 {
-	ww_assert(take_request(peer, WW_WIRE_RELEASE) == 0);
-}
-
-static void finish_peer(int peer)
-{
-	stand_in_take_end(peer);
-	close(peer);
+	ww_assert(stand_in_take_serial(peer, WW_WIRE_RELEASE) == 0);
 }
 
 /* --- get --- */
@@ -100,10 +94,10 @@ static void grant_reading(struct stand_in *self)
 	int peer = stand_in_accept(self);
 
 	for (int i = 0; i < 2; i++)
-		stand_in_send(peer, granted, &granted, take_request(peer, WW_WIRE_GET),
+		stand_in_send(peer, granted, &granted, stand_in_take_serial(peer, WW_WIRE_GET),
 			&sample.fds[0], 1);
 	take_release(peer); /* one, after both are gone */
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 UNIT_TEST(got)
@@ -152,10 +146,10 @@ static void grant_hostile(struct stand_in *self)
 {
 	int peer = stand_in_accept(self);
 
-	stand_in_send(peer, granted, &hostile, take_request(peer, WW_WIRE_GET), &hostile_fd,
+	stand_in_send(peer, granted, &hostile, stand_in_take_serial(peer, WW_WIRE_GET), &hostile_fd,
 		hostile_fd_count);
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* What was granted is let go of again, with the status and without a leak. */
@@ -210,23 +204,14 @@ UNIT_TEST(refused)
 	assert_refused(WW_ERR_PROTOCOL); /* an array that cannot be */
 }
 
-static void serve_no_request(struct stand_in *self)
-{
-	finish_peer(stand_in_accept(self));
-}
-
 /* What is wrong with a call is found before anybody is asked. */
-UNIT_TEST(not_asked)
+CLIENT_TEST(not_asked, stand_in_serve_nothing)
 {
 	struct ww_get_params get = {.struct_size = sizeof(get), .access = 3};
 	struct ww_put_params put = {.struct_size = sizeof(put), .mode = 01000};
 	struct ww_object_info info = {.struct_size = 1};
 	ww_memory *memory;
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, serve_no_request);
-	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_get(sample.device, broker, "../a", NULL, 0, NULL, &memory, NULL),
 		WW_ERR_INVALID);
 	assert_fails(ww_memory_get(sample.device, broker, "a", &get, 0, NULL, &memory, NULL),
@@ -251,8 +236,6 @@ UNIT_TEST(not_asked)
 	assert_fails(ww_memory_publish(sample.memory, broker, WW_STATE_WRITING, NULL),
 		WW_ERR_INVALID);
 	assert_fails(ww_broker_remove(broker, "a//b"), WW_ERR_INVALID);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- put --- */
@@ -275,21 +258,17 @@ static void take_put(struct stand_in *self)
 	}
 	stand_in_done(peer, packet.header.serial);
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 static void put_sample(const struct ww_put_params *params)
 {
-	const struct ww_memory_params memory_params = {.struct_size = sizeof(memory_params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
-	ww_memory *memory;
+	ww_memory *memory = make_memory(sample.device);
 	struct stand_in self;
 	ww_broker *broker;
 
 	stand_in_start(&self, take_put);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_create(sample.device, &memory_params, &memory), WW_OK);
 	assert_int_equal(ww_memory_put(memory, broker, "a/b", params, 0, NULL), WW_OK);
 	assert_memory_equal(taken.id, memory->description.object_id, sizeof(taken.id));
 	ww_memory_unref(memory);
@@ -360,32 +339,22 @@ static void make_room(struct stand_in *self)
 	struct ww_wire_reserve reserve;
 	int peer = stand_in_accept(self);
 
-	stand_in_refuse(peer, take_request(peer, WW_WIRE_PUT), WW_ERR_QUOTA, "full");
+	stand_in_refuse(peer, stand_in_take_serial(peer, WW_WIRE_PUT), WW_ERR_QUOTA, "full");
 	stand_in_take(peer, WW_WIRE_RESERVE, &packet);
 	stand_in_decode(reserve, &packet, &reserve);
 	ww_assert(reserve.bytes == 4096 && reserve.host_bytes == 4096 && reserve.fd_count == 1);
 	stand_in_done(peer, packet.header.serial);
-	stand_in_done(peer, take_request(peer, WW_WIRE_PUT));
+	stand_in_done(peer, stand_in_take_serial(peer, WW_WIRE_PUT));
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
-UNIT_TEST(waited_for_room)
+CLIENT_TEST(waited_for_room, make_room)
 {
-	const struct ww_memory_params memory_params = {.struct_size = sizeof(memory_params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
-	ww_memory *memory;
-	struct stand_in self;
-	ww_broker *broker;
+	ww_memory *memory = make_memory(sample.device);
 
-	stand_in_start(&self, make_room);
-	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_create(sample.device, &memory_params, &memory), WW_OK);
 	assert_int_equal(ww_memory_put(memory, broker, "a", NULL, WW_FOREVER, NULL), WW_OK);
 	ww_memory_unref(memory);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- tokens --- */
@@ -404,32 +373,32 @@ static void export_and_import(struct stand_in *self)
 	while (packet.fd_count > 0)
 		close(packet.fds[--packet.fd_count]);
 	stand_in_done(peer, packet.header.serial);
-	stand_in_send(peer, exported, &exported, take_request(peer, WW_WIRE_EXPORT), NULL, 0);
-	stand_in_send(peer, exported, &exported, take_request(peer, WW_WIRE_EXPORT), NULL, 0);
+	stand_in_send(peer, exported, &exported, stand_in_take_serial(peer, WW_WIRE_EXPORT), NULL,
+		0);
+	stand_in_send(peer, exported, &exported, stand_in_take_serial(peer, WW_WIRE_EXPORT), NULL,
+		0);
 	stand_in_take(peer, WW_WIRE_IMPORT, &packet);
 	stand_in_decode(import, &packet, &import);
 	ww_assert(memcmp(import.secret, exported.secret, sizeof(import.secret)) == 0);
 	ww_assert(memcmp(import.id, sample.id, sizeof(import.id)) == 0);
 	stand_in_send(peer, granted, &granted, packet.header.serial, &sample.fds[0], 1);
 	other.generation = 6;
-	stand_in_send(peer, granted, &other, take_request(peer, WW_WIRE_IMPORT), &sample.fds[0], 1);
+	stand_in_send(peer, granted, &other, stand_in_take_serial(peer, WW_WIRE_IMPORT),
+		&sample.fds[0], 1);
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 static void export_once(struct stand_in *self)
 {
 	static const struct ww_wire_exported exported = {.secret = {9, 8, 7}, .generation = 5};
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept(self);
 
-	stand_in_take(peer, WW_WIRE_PUT, &packet);
-	while (packet.fd_count > 0)
-		close(packet.fds[--packet.fd_count]);
-	stand_in_done(peer, packet.header.serial);
-	stand_in_send(peer, exported, &exported, take_request(peer, WW_WIRE_EXPORT), NULL, 0);
+	stand_in_done(peer, stand_in_take_serial(peer, WW_WIRE_PUT));
+	stand_in_send(peer, exported, &exported, stand_in_take_serial(peer, WW_WIRE_EXPORT), NULL,
+		0);
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* A memory, and a right one, but not the token's. */
@@ -438,9 +407,10 @@ static void import_other(struct stand_in *self)
 	const struct ww_wire_granted other = granted_sample(WW_WIRE_ACCESS_READ);
 	int peer = stand_in_accept(self);
 
-	stand_in_send(peer, granted, &other, take_request(peer, WW_WIRE_IMPORT), &sample.fds[0], 1);
+	stand_in_send(peer, granted, &other, stand_in_take_serial(peer, WW_WIRE_IMPORT),
+		&sample.fds[0], 1);
 	take_release(peer);
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 /* Where WARPWAY_BROKER says which broker is meant, the token's address is not even looked at. */
@@ -516,15 +486,11 @@ UNIT_TEST(tokens)
 	make_sample(NULL);
 }
 
-UNIT_TEST(wrong_spans)
+CLIENT_TEST(wrong_spans, stand_in_serve_nothing)
 {
 	struct ww_export_params params = {.struct_size = sizeof(params), .offset = 4096};
 	struct ww_token token;
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, serve_no_request);
-	broker = stand_in_open(&self, 0);
 	assert_fails(ww_memory_export(sample.memory, broker, &params, NULL, &token),
 		WW_ERR_MISMATCH);
 	params.offset = 1;
@@ -538,8 +504,6 @@ UNIT_TEST(wrong_spans)
 	params.array = &sample_array;
 	assert_fails(ww_memory_export(sample.memory, broker, &params, NULL, &token),
 		WW_ERR_MISMATCH);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 UNIT_MAIN_WITH("grant", make_sample, drop_sample)

@@ -14,14 +14,6 @@
 #include "client/request_exchange.h"
 #include "share/sync_object.h"
 
-static void version_1_and_no_request(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-
-	stand_in_take_end(peer);
-	close(peer);
-}
-
 /* It says whose version is too low. */
 static void assert_too_old(ww_status status, const struct stand_in *self)
 {
@@ -48,70 +40,59 @@ static void assert_in_use(ww_timeline *timeline)
 	assert_int_equal(ww_timeline_wait(timeline, 7, 0, NULL), WW_OK);
 }
 
-UNIT_TEST(timeline_is_not_shared)
+CLIENT_TEST(timeline_is_not_shared, stand_in_serve_nothing)
 {
 	struct ww_token token = {{0}};
 	ww_timeline *timeline;
 	ww_timeline *got;
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, version_1_and_no_request);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
-	assert_too_old(ww_timeline_export(timeline, broker, NULL, NULL, &token), &self);
+	assert_too_old(ww_timeline_export(timeline, broker, NULL, NULL, &token), self);
 	assert_untouched(&token);
-	assert_too_old(ww_timeline_put(timeline, broker, "a", NULL, NULL), &self);
-	assert_too_old(ww_timeline_get(broker, "a", WW_FOREVER, NULL, &got), &self);
+	assert_too_old(ww_timeline_put(timeline, broker, "a", NULL, NULL), self);
+	assert_too_old(ww_timeline_get(broker, "a", WW_FOREVER, NULL, &got), self);
 	assert_null(got);
 	assert_in_use(timeline);
 	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
-UNIT_TEST(barrier_is_not_made)
+CLIENT_TEST(barrier_is_not_made, stand_in_serve_nothing)
 {
 	struct ww_token token = {{0}};
-	struct stand_in self;
 	ww_barrier *barrier;
-	ww_broker *broker;
 
-	stand_in_start(&self, version_1_and_no_request);
-	broker = stand_in_open(&self, 0);
 	assert_too_old(ww_barrier_create(broker, "a",
 			       WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, &token),
-		&self);
+		self);
 	assert_untouched(&token);
-	assert_too_old(ww_barrier_get(broker, "a", 0, WW_FOREVER, NULL, &barrier), &self);
+	assert_too_old(ww_barrier_get(broker, "a", 0, WW_FOREVER, NULL, &barrier), self);
 	assert_null(barrier);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
-UNIT_TEST(event_is_not_shared)
+CLIENT_TEST(event_is_not_shared, stand_in_serve_nothing)
 {
 	struct ww_token token = {{0}};
-	struct stand_in self;
-	ww_broker *broker;
 	ww_device *device;
 	ww_event *event;
 
-	stand_in_start(&self, version_1_and_no_request);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
 	assert_int_equal(ww_event_create(device, NULL, &event), WW_OK);
-	assert_too_old(ww_event_export(event, broker, NULL, NULL, &token), &self);
+	assert_too_old(ww_event_export(event, broker, NULL, NULL, &token), self);
 	assert_untouched(&token);
 	ww_event_unref(event);
 	ww_device_unref(device);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- a put without an answer, of an object that stays --- */
 
 #define RELEASES (WW_HOLDS_RELEASES + 1) /* more than a client stores */
+
+/* A connection to a broker that removes by id. */
+static int accept_newer(struct stand_in *self)
+{
+	self->version = WW_REMOVES_BY_ID;
+	return stand_in_accept(self);
+}
 
 static uint32_t take_put(int peer, struct ww_wire_put *out_put)
 {
@@ -137,8 +118,7 @@ static void take_undo(int peer, const struct ww_wire_put *put)
 	ww_assert(strcmp(removed.name, put->name) == 0);
 	ww_assert(memcmp(removed.id, put->id, sizeof(put->id)) == 0);
 	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_finish_peer(peer);
 }
 
 static ww_timeline *put_staying(ww_broker *broker, ww_status expected)
@@ -196,11 +176,9 @@ static void putter_finish(struct putter *putter)
 
 static void put_without_an_answer(struct stand_in *self)
 {
+	int peer = accept_newer(self);
 	struct ww_wire_put put;
-	int peer;
 
-	self->version = WW_REMOVES_BY_ID;
-	peer = stand_in_accept(self);
 	take_put(peer, &put);
 	sem_post(&self->reached);
 	take_undo(peer, &put);
@@ -221,11 +199,9 @@ static void end_in_a_put(struct stand_in *self)
 	struct ww_wire_confirmed none = {.released = 0};
 	struct ww_wire_confirm confirm;
 	struct ww_wire_held held;
+	int peer = accept_newer(self);
 	struct ww_wire_put put;
-	int peer;
 
-	self->version = WW_REMOVES_BY_ID;
-	peer = stand_in_accept(self);
 	take_put(peer, &put);
 	close(peer);
 	self->is_known = true;
@@ -255,10 +231,8 @@ static void answer_after_many_releases(struct stand_in *self)
 	static struct stand_in_packet packet;
 	struct ww_wire_put put;
 	uint32_t serial;
-	int peer;
+	int peer = accept_newer(self);
 
-	self->version = WW_REMOVES_BY_ID;
-	peer = stand_in_accept(self);
 	serial = take_put(peer, &put);
 	sem_post(&self->reached);
 	for (int i = 0; i < RELEASES; i++)
@@ -289,31 +263,23 @@ UNIT_TEST(timeline_that_stays_is_taken_back_after_releases)
 
 static void answer_a_put(struct stand_in *self)
 {
+	int peer = accept_newer(self);
 	struct ww_wire_put put;
-	int peer;
 
-	self->version = WW_REMOVES_BY_ID;
-	peer = stand_in_accept(self);
 	stand_in_done(peer, take_put(peer, &put));
 	take_undo(peer, &put);
 }
 
 /* As of a member whose rank the broker did not free in time, because it was started anew. */
-UNIT_TEST(timeline_is_removed_when_it_is_released)
+CLIENT_TEST(timeline_is_removed_when_it_is_released, answer_a_put)
 {
 	uint8_t id[WW_WIRE_ID_BYTES];
-	struct stand_in self;
 	ww_timeline *timeline;
-	ww_broker *broker;
 
-	stand_in_start(&self, answer_a_put);
-	broker = stand_in_open(&self, 0);
 	timeline = put_staying(broker, WW_OK);
 	assert_true(ww_hold_ref_find(&timeline->attachments, broker, id));
 	ww_broker_client_remove_at_release(broker, id, "a");
 	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 UNIT_MAIN("share")

@@ -43,17 +43,6 @@ static ww_status import_once(struct ww_broker *broker, const struct ww_token *to
 	return ww_import_ask(&import, broker, token);
 }
 
-static void finish_peer(int peer)
-{
-	stand_in_take_end(peer);
-	close(peer);
-}
-
-static void serve_nothing(struct stand_in *self)
-{
-	finish_peer(stand_in_accept(self));
-}
-
 /* --- another broker than the token's gets nothing --- */
 
 UNIT_TEST(named_another)
@@ -65,7 +54,7 @@ UNIT_TEST(named_another)
 	token = make_token(&self);
 	memset(self.broker_id, 0xb2, sizeof(self.broker_id));
 	stand_in_listen(&self);
-	self.script = serve_nothing;
+	self.script = stand_in_serve_nothing;
 	assert_int_equal(pthread_create(&self.thread, NULL, stand_in_run, &self), 0);
 	assert_fails(import_once(NULL, &token), WW_ERR_NOT_FOUND);
 	assert_non_null(strstr(ww_error_last()->message, "another broker"));
@@ -73,23 +62,17 @@ UNIT_TEST(named_another)
 }
 
 /* Of a broker that lives elsewhere: the caller is told where, and what to do. */
-UNIT_TEST(given_another)
+CLIENT_TEST(given_another, stand_in_serve_nothing)
 {
 	struct stand_in elsewhere;
 	struct ww_token token;
-	struct stand_in self;
-	ww_broker *broker;
 
 	stand_in_init(&elsewhere);
 	memset(elsewhere.broker_id, 0xb2, sizeof(elsewhere.broker_id));
 	token = make_token(&elsewhere);
-	stand_in_start(&self, serve_nothing);
-	broker = stand_in_open(&self, 0);
 	assert_fails(import_once(broker, &token), WW_ERR_NOT_FOUND);
 	assert_non_null(strstr(ww_error_last()->message, elsewhere.path));
 	assert_non_null(strstr(ww_error_last()->message, "NULL"));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 	stand_in_remove(&elsewhere);
 }
 
@@ -101,24 +84,18 @@ static void end_and_be_another(struct stand_in *self)
 	close(peer);
 	sem_post(&self->reached);
 	memset(self->broker_id, 0xb2, sizeof(self->broker_id));
-	finish_peer(stand_in_accept(self));
+	stand_in_finish_peer(stand_in_accept(self));
 }
 
 /* It was the token's when it was asked last. */
-UNIT_TEST(replaced_by_another)
+CLIENT_TEST(replaced_by_another, end_and_be_another)
 {
 	struct ww_token token;
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, end_and_be_another);
-	token = make_token(&self);
-	broker = stand_in_open(&self, 0);
-	stand_in_tell(&self);
-	stand_in_await(&self);
+	token = make_token(self);
+	stand_in_tell(self);
+	stand_in_await(self);
 	assert_fails(import_once(broker, &token), WW_ERR_NOT_FOUND);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- the connection that was made for a token --- */
@@ -132,15 +109,14 @@ static void grant_twice(struct stand_in *self)
 		.generation = 5,
 		.id = {1, 2, 3},
 	};
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept(self);
 
 	for (int i = 0; i < 2; i++) {
-		stand_in_take(peer, WW_WIRE_IMPORT, &packet);
-		stand_in_send(peer, granted, &granted, packet.header.serial, NULL, 0);
-		stand_in_take(peer, WW_WIRE_RELEASE, &packet);
+		stand_in_send(peer, granted, &granted, stand_in_take_serial(peer, WW_WIRE_IMPORT),
+			NULL, 0);
+		stand_in_take_serial(peer, WW_WIRE_RELEASE);
 	}
-	finish_peer(peer);
+	stand_in_finish_peer(peer);
 }
 
 UNIT_TEST(kept_for_the_next)
@@ -161,38 +137,31 @@ UNIT_TEST(kept_for_the_next)
 
 static void end_and_be_silent(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int peer = stand_in_accept(self);
 
 	stand_in_wait(self->told[0]);
 	close(peer);
 	sem_post(&self->reached);
 	peer = stand_in_accept_raw(self);
-	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	finish_peer(peer);
+	stand_in_take_serial(peer, WW_WIRE_HELLO);
+	stand_in_finish_peer(peer);
 }
 
 /* All of a call's requests are within its limit, however patient the broker's user is. */
-UNIT_TEST(limited_at_once)
+CLIENT_TEST(limited_at_once, end_and_be_silent)
 {
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	uint64_t begun_ns = ww_clock_now_ns();
 	uint64_t former_ns = ww_request_limit();
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, end_and_be_silent);
-	broker = stand_in_open(&self, 0);
-	stand_in_tell(&self);
-	stand_in_await(&self);
+	stand_in_tell(self);
+	stand_in_await(self);
 	ww_request_limit_all(ww_clock_deadline_ns(10 * NS_PER_MS));
 	ww_request_limit_all(WW_NEVER); /* is no longer one */
 	assert_fails(ww_broker_info_get(broker, &info), WW_ERR_NO_BROKER);
 	ww_request_restore_limit(&former_ns);
 	assert_true(ww_request_limit() == WW_NEVER);
 	assert_true(ww_clock_now_ns() - begun_ns < PATIENT);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* Connecting again counts too. */

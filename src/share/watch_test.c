@@ -46,13 +46,10 @@ static void be_watched(struct stand_in *self)
 	peer = accept_watch(self, 0);
 	say_event(peer, WW_WIRE_WHAT_REMOVED, "model/a");
 	stand_in_done(peer, 7); /* no event */
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_finish_peer(peer);
 	peer = accept_watch(self, 0);
-	stand_in_take_end(peer);
-	close(peer);
-	stand_in_take_end(main);
-	close(main);
+	stand_in_finish_peer(peer);
+	stand_in_finish_peer(main);
 }
 
 static void assert_event(ww_watch *watch, uint32_t what, const char *name)
@@ -65,15 +62,11 @@ static void assert_event(ww_watch *watch, uint32_t what, const char *name)
 	assert_string_equal(event.object.name, name);
 }
 
-UNIT_TEST(watched)
+CLIENT_TEST(watched, be_watched)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	struct stand_in self;
-	ww_broker *broker;
 	ww_watch *watch;
 
-	stand_in_start(&self, be_watched);
-	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "a//", 0, &watch), WW_ERR_INVALID);
 	assert_fails(ww_watch_create(broker, "a", 2, &watch), WW_ERR_INVALID);
 	assert_int_equal(ww_watch_create(broker, "model/", WW_WATCH_EXISTING, &watch), WW_OK);
@@ -86,8 +79,6 @@ UNIT_TEST(watched)
 	assert_event(watch, WW_WATCH_OVERFLOW, "");
 	assert_int_equal(ww_watch_next(watch, 0, NULL, &event), WW_TIMED_OUT);
 	assert_null(ww_watch_free(watch));
-	assert_null(ww_broker_unref(broker));
-	stand_in_finish(&self);
 }
 
 static void restart_slowly(struct stand_in *self)
@@ -100,10 +91,8 @@ static void restart_slowly(struct stand_in *self)
 	stand_in_wait(self->told[0]);
 	peer = accept_watch(self, 0);
 	say_event(peer, WW_WIRE_WHAT_PUT, "model/b");
-	stand_in_take_end(peer);
-	close(peer);
-	stand_in_take_end(main);
-	close(main);
+	stand_in_finish_peer(peer);
+	stand_in_finish_peer(main);
 }
 
 static ww_status poll_watch(ww_watch *watch, int timeout_ms, struct ww_watch_event *event)
@@ -115,23 +104,19 @@ static ww_status poll_watch(ww_watch *watch, int timeout_ms, struct ww_watch_eve
 }
 
 /* An event loop, which has no time to wait, comes back to a broker that was restarted. */
-UNIT_TEST(polled)
+CLIENT_TEST(polled, restart_slowly)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_error before;
-	struct stand_in self;
-	ww_broker *broker;
 	ww_watch *watch;
 	ww_status status;
 
-	stand_in_start(&self, restart_slowly);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
 	ww_error_save(&before);
-	stand_in_await(&self);
+	stand_in_await(self);
 	for (int i = 0; i < 3; i++) /* the hello is read by nobody yet */
 		assert_int_equal(poll_watch(watch, 0, &event), WW_TIMED_OUT);
-	stand_in_tell(&self);
+	stand_in_tell(self);
 	do {
 		status = poll_watch(watch, STAND_IN_PATIENCE_MS, &event);
 	} while (status == WW_TIMED_OUT);
@@ -140,8 +125,6 @@ UNIT_TEST(polled)
 	assert_memory_equal(&before, ww_error_last(), sizeof(before));
 	assert_event(watch, WW_WATCH_PUT, "model/b");
 	ww_watch_free(watch);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void stay_silent(struct stand_in *self)
@@ -160,54 +143,39 @@ static void stay_silent(struct stand_in *self)
  * One that takes connections and does not answer is not waited for without end, however the calls
  * are cut.
  */
-UNIT_TEST(patience)
+CLIENT_TEST(patience, stay_silent)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	struct stand_in self;
-	ww_broker *broker;
 	ww_watch *watch;
 	ww_status status;
 
-	stand_in_start(&self, stay_silent);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
-	ww_broker_unref(stand_in_open(&self, 300000000)); /* for what follows */
+	ww_broker_unref(stand_in_open(self, 300000000)); /* for what follows */
 	do {
 		status = ww_watch_next(watch, 50000000, NULL, &event);
 	} while (status == WW_TIMED_OUT);
 	assert_int_equal(status, WW_ERR_NO_BROKER);
-	stand_in_tell(&self);
+	stand_in_tell(self);
 	ww_watch_free(watch);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 static void refuse_watch(struct stand_in *self)
 {
-	static struct stand_in_packet packet;
 	int main = stand_in_accept(self);
 	int peer = stand_in_accept(self);
 
-	stand_in_take(peer, WW_WIRE_WATCH, &packet);
-	stand_in_refuse(peer, packet.header.serial, WW_ERR_QUOTA, "too many watches");
-	stand_in_take_end(peer);
-	close(peer);
-	stand_in_take_end(main);
-	close(main);
+	stand_in_refuse(peer, stand_in_take_serial(peer, WW_WIRE_WATCH), WW_ERR_QUOTA,
+		"too many watches");
+	stand_in_finish_peer(peer);
+	stand_in_finish_peer(main);
 }
 
-UNIT_TEST(not_watched)
+CLIENT_TEST(not_watched, refuse_watch)
 {
-	struct stand_in self;
-	ww_broker *broker;
 	ww_watch *watch;
 
-	stand_in_start(&self, refuse_watch);
-	broker = stand_in_open(&self, 0);
 	assert_fails(ww_watch_create(broker, "model/", 0, &watch), WW_ERR_QUOTA);
 	assert_null(watch);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 /* --- snapshots --- */
@@ -256,8 +224,7 @@ static void list_two_pages(struct stand_in *self)
 	stand_in_send(peer, listing, &page, take_list(peer, 0), NULL, 0);
 	page.next = 6;
 	stand_in_send(peer, listing, &page, take_list(peer, 7), NULL, 0);
-	stand_in_take_end(peer);
-	close(peer);
+	stand_in_finish_peer(peer);
 }
 
 static void assert_object(ww_snapshot *snapshot, size_t index, const char *name,
@@ -272,17 +239,13 @@ static void assert_object(ww_snapshot *snapshot, size_t index, const char *name,
 	assert_false(info.has_array);
 }
 
-UNIT_TEST(snapshots)
+CLIENT_TEST(snapshots, list_two_pages)
 {
 	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
 	ww_snapshot *snapshot;
-	struct stand_in self;
-	ww_broker *broker;
 
-	stand_in_start(&self, list_two_pages);
-	broker = stand_in_open(&self, 0);
 	assert_int_equal(ww_snapshot_create(broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
 				 &snapshot),
 		WW_OK);
@@ -303,8 +266,6 @@ UNIT_TEST(snapshots)
 	assert_null(snapshot);
 	assert_fails(ww_snapshot_create(broker, "", WW_SNAPSHOT_OBJECTS, &snapshot),
 		WW_ERR_PROTOCOL); /* nor one that goes round */
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
 }
 
 UNIT_MAIN("watch")
