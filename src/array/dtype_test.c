@@ -47,12 +47,12 @@ UNIT_TEST(names_go_there_and_back)
 	char text[WW_DTYPE_NAME_BYTES];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		assert_int_equal(ww_dtype_parse(known[i].name, &dtype), WW_OK);
+		assert_ok(ww_dtype_parse(known[i].name, &dtype));
 		assert_memory_equal(&dtype, &known[i].dtype, sizeof(dtype));
-		assert_int_equal(ww_dtype_name(&known[i].dtype, text), WW_OK);
+		assert_ok(ww_dtype_name(&known[i].dtype, text));
 		assert_string_equal(text, known[i].name);
 	}
-	assert_int_equal(ww_dtype_parse("float4_e2m1fn_x2", &dtype), WW_OK);
+	assert_ok(ww_dtype_parse("float4_e2m1fn_x2", &dtype));
 	assert_memory_equal(&dtype, (&(struct ww_dtype){17, 4, 2}), sizeof(dtype));
 }
 
@@ -68,7 +68,7 @@ UNIT_TEST(what_is_no_name)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!strcmp(texts[i], "float8")) /* of no known form, but there is such a number */
-			assert_int_equal(ww_dtype_parse(texts[i], &(struct ww_dtype){0}), WW_OK);
+			assert_ok(ww_dtype_parse(texts[i], &(struct ww_dtype){0}));
 		else
 			assert_fails(ww_dtype_parse(texts[i], &dtype), WW_ERR_INVALID);
 	}
@@ -109,10 +109,10 @@ UNIT_TEST(every_type)
 			continue;
 		}
 		named++;
-		assert_int_equal(ww_dtype_parse(text, &back), WW_OK);
+		assert_ok(ww_dtype_parse(text, &back));
 		assert_memory_equal(&dtype, &back, sizeof(back));
-		assert_int_equal(ww_array_set(&array, &dtype, 1, &shape, NULL, 0), WW_OK);
-		assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+		assert_ok(ww_array_set(&array, &dtype, 1, &shape, NULL, 0));
+		assert_ok(ww_array_bytes(&array, &bytes));
 		assert_int_equal(bytes, 3u * dtype.bits * dtype.lanes / 8);
 	}
 	/* whole bytes in any of 6 numbers of lanes; the others only in 2, 4 and 8, 4 and 8, or 8 */

@@ -14,8 +14,7 @@ static struct ww_array array_of(uint32_t ndim, const int64_t *shape)
 {
 	struct ww_array array = WW_INIT(struct ww_array);
 
-	assert_int_equal(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), ndim, shape, NULL, 0),
-		WW_OK);
+	assert_ok(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), ndim, shape, NULL, 0));
 	return array;
 }
 
@@ -38,9 +37,9 @@ UNIT_TEST(set_is_c_order)
 	uint64_t bytes;
 
 	assert_memory_equal(&array, &want, sizeof(array));
-	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+	assert_ok(ww_array_bytes(&array, &bytes));
 	assert_int_equal(bytes, 120);
-	assert_int_equal(ww_array_check(&array, 120), WW_OK);
+	assert_ok(ww_array_check(&array, 120));
 	assert_fails(ww_array_check(&array, 119), WW_ERR_MISMATCH);
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
 }
@@ -50,13 +49,13 @@ UNIT_TEST(no_dimension_is_one_element)
 	struct ww_array array = array_of(0, NULL);
 	uint64_t bytes;
 
-	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+	assert_ok(ww_array_bytes(&array, &bytes));
 	assert_int_equal(bytes, 4);
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
-	assert_int_equal(ww_array_check(&array, 4), WW_OK);
+	assert_ok(ww_array_check(&array, 4));
 	assert_fails(ww_array_check(&array, 3), WW_ERR_MISMATCH);
 	array.offset = 1;
-	assert_int_equal(ww_array_check(&array, 5), WW_OK);
+	assert_ok(ww_array_check(&array, 5));
 	assert_fails(ww_array_check(&array, 4), WW_ERR_MISMATCH);
 }
 
@@ -66,14 +65,14 @@ UNIT_TEST(without_elements)
 	uint64_t bytes = 1;
 
 	assert_true(array.strides[0] == 20 && array.strides[1] == 20 && array.strides[2] == 4);
-	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+	assert_ok(ww_array_bytes(&array, &bytes));
 	assert_int_equal(bytes, 0);
-	assert_int_equal(ww_array_check(&array, 0), WW_OK);
+	assert_ok(ww_array_check(&array, 0));
 	array.offset = 8;
-	assert_int_equal(ww_array_check(&array, 8), WW_OK);
+	assert_ok(ww_array_check(&array, 8));
 	assert_fails(ww_array_check(&array, 7), WW_ERR_MISMATCH);
 	array.strides[2] = -1000;
-	assert_int_equal(ww_array_check(&array, 8), WW_OK);
+	assert_ok(ww_array_check(&array, 8));
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
 	array.strides[2] = INT64_MIN;
 	assert_fails(ww_array_check(&array, 8), WW_ERR_OVERFLOW);
@@ -105,7 +104,7 @@ UNIT_TEST(every_type)
 			if (code == WW_DTYPE_OPAQUE)
 				is_known = bits > 0 && bits % 8 == 0;
 			if (is_known)
-				assert_int_equal(set(code, (uint8_t)bits), WW_OK);
+				assert_ok(set(code, (uint8_t)bits));
 			else
 				assert_fails(set(code, (uint8_t)bits), WW_ERR_INVALID);
 		}
@@ -140,11 +139,9 @@ UNIT_TEST(set_refuses)
 	assert_fails(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 16), 1, &all, NULL, 0),
 		WW_ERR_OVERFLOW);
 	assert_int_equal(array.offset, 77); /* nothing was changed by all this */
-	assert_int_equal(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), 1, &all, NULL, 0), WW_OK);
-	assert_int_equal(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 16), 2, huge, NULL, 0), WW_OK);
-	assert_int_equal(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS, shape, NULL,
-				 0),
-		WW_OK);
+	assert_ok(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), 1, &all, NULL, 0));
+	assert_ok(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 16), 2, huge, NULL, 0));
+	assert_ok(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS, shape, NULL, 0));
 	assert_int_equal(array.offset, 0);
 }
 
@@ -203,13 +200,13 @@ UNIT_TEST(sizes_that_wrap)
 	array.offset = UINT64_MAX;
 	assert_fails(ww_array_check(&array, UINT64_MAX), WW_ERR_OVERFLOW);
 	array.offset = UINT64_MAX - 96;
-	assert_int_equal(ww_array_check(&array, UINT64_MAX), WW_OK);
+	assert_ok(ww_array_check(&array, UINT64_MAX));
 	array.offset = UINT64_MAX - 95;
 	assert_fails(ww_array_check(&array, UINT64_MAX), WW_ERR_OVERFLOW);
 	array.shape[0] = 1; /* whose stride leads nowhere */
 	array.offset = 0;
 	array.strides[0] = INT64_MIN;
-	assert_int_equal(ww_array_check(&array, 24), WW_OK);
+	assert_ok(ww_array_check(&array, 24));
 	assert_int_equal(ww_array_is_contiguous(&array), 1);
 }
 
@@ -222,13 +219,13 @@ UNIT_TEST(negative_strides)
 	array.offset = 71;
 	assert_fails(ww_array_check(&array, 96), WW_ERR_MISMATCH);
 	array.offset = 72;
-	assert_int_equal(ww_array_check(&array, 96), WW_OK);
+	assert_ok(ww_array_check(&array, 96));
 	assert_fails(ww_array_check(&array, 95), WW_ERR_MISMATCH);
 	assert_int_equal(ww_array_is_contiguous(&array), 0);
 	array.strides[1] = -4; /* columns too */
 	assert_fails(ww_array_check(&array, 96), WW_ERR_MISMATCH);
 	array.offset = 92;
-	assert_int_equal(ww_array_check(&array, 96), WW_OK);
+	assert_ok(ww_array_check(&array, 96));
 	array.offset = 93;
 	assert_fails(ww_array_check(&array, 96), WW_ERR_MISMATCH);
 }
@@ -239,20 +236,20 @@ UNIT_TEST(strides_with_gaps)
 	uint64_t bytes;
 
 	array.strides[0] = 32;
-	assert_int_equal(ww_array_check(&array, 3 * 32 + 24), WW_OK);
+	assert_ok(ww_array_check(&array, 3 * 32 + 24));
 	assert_fails(ww_array_check(&array, 3 * 32 + 23), WW_ERR_MISMATCH);
 	assert_int_equal(ww_array_is_contiguous(&array), 0);
-	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+	assert_ok(ww_array_bytes(&array, &bytes));
 	assert_int_equal(bytes, 96);
 	array.strides[0] = 0; /* the same row four times */
-	assert_int_equal(ww_array_check(&array, 24), WW_OK);
+	assert_ok(ww_array_check(&array, 24));
 	array.strides[1] = 0;
-	assert_int_equal(ww_array_check(&array, 4), WW_OK);
+	assert_ok(ww_array_check(&array, 4));
 	assert_fails(ww_array_check(&array, 3), WW_ERR_MISMATCH);
 	array = matrix();
 	array.strides[0] = 4; /* Fortran's order */
 	array.strides[1] = 16;
-	assert_int_equal(ww_array_check(&array, 96), WW_OK);
+	assert_ok(ww_array_check(&array, 96));
 	assert_int_equal(ww_array_is_contiguous(&array), 0);
 }
 
@@ -262,10 +259,10 @@ UNIT_TEST(lanes_count)
 	uint64_t bytes;
 
 	array.dtype.lanes = UINT16_MAX;
-	assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
+	assert_ok(ww_array_bytes(&array, &bytes));
 	assert_int_equal(bytes, 4 * UINT16_MAX);
 	assert_fails(ww_array_check(&array, bytes - 1), WW_ERR_MISMATCH);
-	assert_int_equal(ww_array_check(&array, bytes), WW_OK);
+	assert_ok(ww_array_check(&array, bytes));
 }
 
 /* The span that the elements really touch, one by one. */

@@ -17,7 +17,7 @@ static struct ww_array array_of(uint64_t offset, uint32_t ndim, const int64_t *s
 	const struct ww_dtype dtype = {WW_DTYPE_FLOAT, 32, 1};
 	struct ww_array array;
 
-	assert_int_equal(ww_array_set(&array, &dtype, ndim, shape, strides, offset), WW_OK);
+	assert_ok(ww_array_set(&array, &dtype, ndim, shape, strides, offset));
 	return array;
 }
 
@@ -26,8 +26,8 @@ static uint32_t overlap_of(const struct ww_array *array, const struct ww_array *
 	uint32_t one = 9;
 	uint32_t two = 9;
 
-	assert_int_equal(ww_array_overlap(array, other, &one), WW_OK);
-	assert_int_equal(ww_array_overlap(other, array, &two), WW_OK);
+	assert_ok(ww_array_overlap(array, other, &one));
+	assert_ok(ww_array_overlap(other, array, &two));
 	assert_int_equal(one, two);
 	return one;
 }
@@ -36,7 +36,7 @@ static uint32_t self_overlap_of(const struct ww_array *array)
 {
 	uint32_t overlap = 9;
 
-	assert_int_equal(ww_array_self_overlap(array, &overlap), WW_OK);
+	assert_ok(ww_array_self_overlap(array, &overlap));
 	return overlap;
 }
 
@@ -46,7 +46,7 @@ static struct ww_array every(const struct ww_array *array, uint32_t dim, int64_t
 {
 	struct ww_array view;
 
-	assert_int_equal(ww_array_slice(array, dim, start, NONE, step, &view), WW_OK);
+	assert_ok(ww_array_slice(array, dim, start, NONE, step, &view));
 	return view;
 }
 
@@ -89,11 +89,11 @@ UNIT_TEST(rectangles)
 	struct ww_array left = whole;
 	struct ww_array right = whole;
 
-	assert_int_equal(ww_array_slice(&whole, 1, 0, 3000, 1, &left), WW_OK);
-	assert_int_equal(ww_array_slice(&whole, 1, 3000, NONE, 1, &right), WW_OK);
+	assert_ok(ww_array_slice(&whole, 1, 0, 3000, 1, &left));
+	assert_ok(ww_array_slice(&whole, 1, 3000, NONE, 1, &right));
 	assert_int_equal(overlap_of(&left, &right), WW_OVERLAP_MAY);
 	assert_int_equal(overlap_of(&left, &whole), WW_OVERLAP_SOME);
-	assert_int_equal(ww_array_permute(&right, NULL, &right), WW_OK);
+	assert_ok(ww_array_permute(&right, NULL, &right));
 	assert_int_equal(overlap_of(&left, &right), WW_OVERLAP_MAY);
 	assert_int_equal(self_overlap_of(&left), WW_OVERLAP_NONE);
 	assert_int_equal(self_overlap_of(&right), WW_OVERLAP_NONE);

@@ -18,7 +18,7 @@ static struct ww_array array_of(uint32_t ndim, const int64_t *shape)
 {
 	struct ww_array array;
 
-	assert_int_equal(ww_array_set(&array, &float32, ndim, shape, NULL, 0), WW_OK);
+	assert_ok(ww_array_set(&array, &float32, ndim, shape, NULL, 0));
 	return array;
 }
 
@@ -34,7 +34,7 @@ static void assert_array(const struct ww_array *array, uint64_t offset, uint32_t
 	struct ww_dtype dtype = {array->dtype.code, array->dtype.bits, array->dtype.lanes};
 	struct ww_array want;
 
-	assert_int_equal(ww_array_set(&want, &dtype, ndim, shape, strides, offset), WW_OK);
+	assert_ok(ww_array_set(&want, &dtype, ndim, shape, strides, offset));
 	assert_memory_equal(array, &want, sizeof(want));
 }
 
@@ -44,14 +44,13 @@ UNIT_TEST(set_any_layout)
 	const struct ww_dtype pairs = {WW_DTYPE_FLOAT4_E2M1FN, 4, 2};
 
 	memset(&array, 0x55, sizeof(array));
-	assert_int_equal(ww_array_set(&array, &float32, 2, (const int64_t[]){3, 2},
-				 (const int64_t[]){-8, 0}, 40),
-		WW_OK);
+	assert_ok(ww_array_set(&array, &float32, 2, (const int64_t[]){3, 2},
+		(const int64_t[]){-8, 0}, 40));
 	assert_int_equal(array.struct_size, sizeof(array));
 	assert_true(array.strides[0] == -8 && array.strides[1] == 0 && array.strides[2] == 0);
-	assert_int_equal(ww_array_check(&array, 44), WW_OK);
+	assert_ok(ww_array_check(&array, 44));
 	assert_fails(ww_array_check(&array, 43), WW_ERR_MISMATCH);
-	assert_int_equal(ww_array_set(&array, &pairs, 1, (const int64_t[]){50}, NULL, 0), WW_OK);
+	assert_ok(ww_array_set(&array, &pairs, 1, (const int64_t[]){50}, NULL, 0));
 	assert_int_equal(array.strides[0], 1);
 	assert_fails(ww_array_set(&array, &float32, 1, (const int64_t[]){3},
 			     (const int64_t[]){INT64_MIN}, 0),
@@ -69,19 +68,19 @@ UNIT_TEST(span_is_exact)
 
 	array.offset = 100;
 	array.strides[0] = -24;
-	assert_int_equal(ww_array_span(&array, &first, &end), WW_OK);
+	assert_ok(ww_array_span(&array, &first, &end));
 	assert_true(first == 28 && end == 124);
 	array.offset = 71;
 	assert_fails(ww_array_span(&array, &first, &end), WW_ERR_MISMATCH);
 	assert_true(first == 0 && end == 0);
 	array.shape[1] = 0;
-	assert_int_equal(ww_array_span(&array, &first, &end), WW_OK);
+	assert_ok(ww_array_span(&array, &first, &end));
 	assert_true(first == 71 && end == 71);
 	array = matrix();
 	array.offset = UINT64_MAX - 95;
 	assert_fails(ww_array_span(&array, &first, &end), WW_ERR_OVERFLOW);
 	array.offset--;
-	assert_int_equal(ww_array_span(&array, &first, &end), WW_OK);
+	assert_ok(ww_array_span(&array, &first, &end));
 	assert_true(end == UINT64_MAX - 0);
 }
 
@@ -123,13 +122,12 @@ UNIT_TEST(slices_are_pythons)
 		int64_t step = slices[i].step == NONE ? 1 : slices[i].step;
 		int64_t count = slices[i].count;
 
-		assert_int_equal(ww_array_slice(&array, 1, slices[i].start, slices[i].stop,
-					 slices[i].step, &array),
-			WW_OK);
+		assert_ok(ww_array_slice(&array, 1, slices[i].start, slices[i].stop, slices[i].step,
+			&array));
 		assert_array(&array, (uint64_t)(count ? 4 * slices[i].first : 0), 2,
 			(const int64_t[]){4, count},
 			(const int64_t[]){24, count > 1 ? 4 * step : 4});
-		assert_int_equal(ww_array_check(&array, 96), WW_OK);
+		assert_ok(ww_array_check(&array, 96));
 	}
 }
 
@@ -155,12 +153,12 @@ UNIT_TEST(index_drops_the_dimension)
 	struct ww_array array = array_of(3, (const int64_t[]){2, 3, 5});
 	struct ww_array view;
 
-	assert_int_equal(ww_array_index(&array, 1, -1, &view), WW_OK);
+	assert_ok(ww_array_index(&array, 1, -1, &view));
 	assert_array(&view, 40, 2, (const int64_t[]){2, 5}, (const int64_t[]){60, 4});
-	assert_int_equal(ww_array_index(&view, 0, 1, &view), WW_OK);
-	assert_int_equal(ww_array_index(&view, 0, 4, &view), WW_OK);
+	assert_ok(ww_array_index(&view, 0, 1, &view));
+	assert_ok(ww_array_index(&view, 0, 4, &view));
 	assert_array(&view, 116, 0, NULL, NULL);
-	assert_int_equal(ww_array_check(&view, 120), WW_OK);
+	assert_ok(ww_array_check(&view, 120));
 	assert_fails(ww_array_index(&view, 0, 0, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_index(&array, 1, 3, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_index(&array, 1, -4, &view), WW_ERR_INVALID);
@@ -168,7 +166,7 @@ UNIT_TEST(index_drops_the_dimension)
 	assert_fails(ww_array_index(&array, 3, 0, &view), WW_ERR_INVALID);
 	array.shape[0] = 0;
 	assert_fails(ww_array_index(&array, 0, 0, &view), WW_ERR_INVALID);
-	assert_int_equal(ww_array_index(&array, 2, 4, &view), WW_OK);
+	assert_ok(ww_array_index(&array, 2, 4, &view));
 	assert_array(&view, 0, 2, (const int64_t[]){0, 3}, (const int64_t[]){60, 20});
 }
 
@@ -177,11 +175,11 @@ UNIT_TEST(permute_reorders)
 	struct ww_array array = array_of(3, (const int64_t[]){2, 3, 5});
 	struct ww_array view;
 
-	assert_int_equal(ww_array_permute(&array, NULL, &view), WW_OK);
+	assert_ok(ww_array_permute(&array, NULL, &view));
 	assert_array(&view, 0, 3, (const int64_t[]){5, 3, 2}, (const int64_t[]){4, 20, 60});
 	assert_int_equal(ww_array_is_fortran(&view), 1);
 	assert_int_equal(ww_array_is_contiguous(&view), 0);
-	assert_int_equal(ww_array_permute(&array, (const uint32_t[]){1, 2, 0}, &view), WW_OK);
+	assert_ok(ww_array_permute(&array, (const uint32_t[]){1, 2, 0}, &view));
 	assert_array(&view, 0, 3, (const int64_t[]){3, 5, 2}, (const int64_t[]){20, 4, 60});
 	assert_fails(ww_array_permute(&array, (const uint32_t[]){1, 1, 0}, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_permute(&array, (const uint32_t[]){1, 3, 0}, &view), WW_ERR_INVALID);
@@ -195,12 +193,12 @@ UNIT_TEST(broadcast_repeats)
 	struct ww_array view = array;
 	uint32_t overlap;
 
-	assert_int_equal(ww_array_broadcast(&view, 3, (const int64_t[]){7, 3, 4}, &view), WW_OK);
+	assert_ok(ww_array_broadcast(&view, 3, (const int64_t[]){7, 3, 4}, &view));
 	assert_array(&view, 0, 3, (const int64_t[]){7, 3, 4}, (const int64_t[]){0, 4, 0});
-	assert_int_equal(ww_array_check(&view, 12), WW_OK);
-	assert_int_equal(ww_array_self_overlap(&view, &overlap), WW_OK);
+	assert_ok(ww_array_check(&view, 12));
+	assert_ok(ww_array_self_overlap(&view, &overlap));
 	assert_int_equal(overlap, WW_OVERLAP_SOME);
-	assert_int_equal(ww_array_broadcast(&array, 2, (const int64_t[]){3, 0}, &view), WW_OK);
+	assert_ok(ww_array_broadcast(&array, 2, (const int64_t[]){3, 0}, &view));
 	assert_fails(ww_array_broadcast(&array, 2, (const int64_t[]){4, 1}, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_broadcast(&array, 1, (const int64_t[]){3}, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_broadcast(&array, 2, (const int64_t[]){3, -1}, &view),
@@ -215,17 +213,17 @@ UNIT_TEST(reshape_joins_and_divides)
 	struct ww_array array = matrix();
 	struct ww_array view;
 
-	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){2, -1, 3}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 3, (const int64_t[]){2, -1, 3}, &view));
 	assert_array(&view, 0, 3, (const int64_t[]){2, 4, 3}, NULL);
-	assert_int_equal(ww_array_reshape(&array, 4, (const int64_t[]){1, 24, 1, 1}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 4, (const int64_t[]){1, 24, 1, 1}, &view));
 	assert_array(&view, 0, 4, (const int64_t[]){1, 24, 1, 1}, NULL);
 	/*
 	 * rows from the last to the first, every other element: rows do not join, elements divide
 	 */
-	assert_int_equal(ww_array_slice(&array, 0, NONE, NONE, -1, &array), WW_OK);
-	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){2, 2, 6}, &view), WW_OK);
+	assert_ok(ww_array_slice(&array, 0, NONE, NONE, -1, &array));
+	assert_ok(ww_array_reshape(&array, 3, (const int64_t[]){2, 2, 6}, &view));
 	assert_array(&view, 72, 3, (const int64_t[]){2, 2, 6}, (const int64_t[]){-48, -24, 4});
-	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){4, 2, 3}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 3, (const int64_t[]){4, 2, 3}, &view));
 	assert_array(&view, 72, 3, (const int64_t[]){4, 2, 3}, (const int64_t[]){-24, 12, 4});
 	assert_fails(ww_array_reshape(&array, 1, (const int64_t[]){24}, &view), WW_ERR_UNSUPPORTED);
 	assert_fails(ww_array_reshape(&array, 2, (const int64_t[]){6, 4}, &view),
@@ -245,14 +243,14 @@ UNIT_TEST(reshape_of_one_and_of_none)
 	struct ww_array array = array_of(0, NULL);
 	struct ww_array view;
 
-	assert_int_equal(ww_array_reshape(&array, 2, (const int64_t[]){1, -1}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 2, (const int64_t[]){1, -1}, &view));
 	assert_array(&view, 0, 2, (const int64_t[]){1, 1}, NULL);
-	assert_int_equal(ww_array_reshape(&view, 0, NULL, &view), WW_OK);
+	assert_ok(ww_array_reshape(&view, 0, NULL, &view));
 	assert_array(&view, 0, 0, NULL, NULL);
 	array = array_of(2, (const int64_t[]){3, 0});
-	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){0, 5, 2}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 3, (const int64_t[]){0, 5, 2}, &view));
 	assert_array(&view, 0, 3, (const int64_t[]){0, 5, 2}, NULL);
-	assert_int_equal(ww_array_reshape(&array, 2, (const int64_t[]){7, -1}, &view), WW_OK);
+	assert_ok(ww_array_reshape(&array, 2, (const int64_t[]){7, -1}, &view));
 	assert_fails(ww_array_reshape(&array, 2, (const int64_t[]){0, -1}, &view), WW_ERR_INVALID);
 	assert_fails(ww_array_reshape(&array, 1, (const int64_t[]){1}, &view), WW_ERR_INVALID);
 }
@@ -264,21 +262,21 @@ UNIT_TEST(other_types_of_the_same_bytes)
 	struct ww_array array = matrix();
 	struct ww_array view;
 
-	assert_int_equal(ww_array_reinterpret(&array, &uint8, &view), WW_OK);
+	assert_ok(ww_array_reinterpret(&array, &uint8, &view));
 	assert_array(&view, 0, 2, (const int64_t[]){4, 24}, NULL);
-	assert_int_equal(ww_array_reinterpret(&view, &float32, &view), WW_OK);
+	assert_ok(ww_array_reinterpret(&view, &float32, &view));
 	assert_memory_equal(&view, &array, sizeof(view));
 	assert_fails(ww_array_reinterpret(&array, &complex128, &view), WW_ERR_INVALID);
-	assert_int_equal(ww_array_slice(&array, 1, 2, NONE, 1, &view), WW_OK);
-	assert_int_equal(ww_array_reinterpret(&view, &complex128, &view), WW_OK);
+	assert_ok(ww_array_slice(&array, 1, 2, NONE, 1, &view));
+	assert_ok(ww_array_reinterpret(&view, &complex128, &view));
 	assert_array(&view, 8, 2, (const int64_t[]){4, 1}, (const int64_t[]){24, 16});
-	assert_int_equal(ww_array_slice(&array, 1, NONE, NONE, 2, &view), WW_OK);
+	assert_ok(ww_array_slice(&array, 1, NONE, NONE, 2, &view));
 	assert_fails(ww_array_reinterpret(&view, &uint8, &view), WW_ERR_UNSUPPORTED);
-	assert_int_equal(ww_array_reinterpret(&view, &int32, &view), WW_OK);
+	assert_ok(ww_array_reinterpret(&view, &int32, &view));
 	assert_array(&view, 0, 2, (const int64_t[]){4, 3}, (const int64_t[]){24, 8});
 	array = array_of(0, NULL);
 	assert_fails(ww_array_reinterpret(&array, &uint8, &view), WW_ERR_INVALID);
-	assert_int_equal(ww_array_reinterpret(&array, &int32, &view), WW_OK);
+	assert_ok(ww_array_reinterpret(&array, &int32, &view));
 	assert_fails(ww_array_reinterpret(&array, &(struct ww_dtype){17, 4, 1}, &view),
 		WW_ERR_INVALID);
 }

@@ -86,7 +86,7 @@ static void start(struct waiter *waiter)
 static void finish(struct waiter *waiter)
 {
 	pthread_join(waiter->thread, NULL);
-	assert_int_equal(waiter->status, WW_OK);
+	assert_ok(waiter->status);
 }
 
 static void set(uint64_t value)
@@ -114,8 +114,8 @@ UNIT_TEST(what_is_there_is_not_awaited)
 	struct waiter waiter = {.goal = 1, .otherwise = WW_AWAIT_SLEEP};
 
 	set(1);
-	assert_int_equal(wait_until(&waiter, WW_NEVER), WW_OK);
-	assert_int_equal(wait_until(&waiter, 0), WW_OK);
+	assert_ok(wait_until(&waiter, WW_NEVER));
+	assert_ok(wait_until(&waiter, 0));
 	assert_int_equal(waiter.looks, 2);
 	assert_int_equal(written->wakes, 0);
 }
@@ -154,7 +154,7 @@ UNIT_TEST(the_part_that_sleeps_does_not_spin)
 		WW_TIMED_OUT);
 	assert_true(waiter.looks >= 2 && waiter.looks < 10);
 	set(1);
-	assert_int_equal(ww_await_asleep(&readable->wakes, look, &waiter, WW_NEVER), WW_OK);
+	assert_ok(ww_await_asleep(&readable->wakes, look, &waiter, WW_NEVER));
 }
 
 UNIT_TEST(sleepers_are_woken)
@@ -261,7 +261,7 @@ UNIT_TEST(no_wake_is_lost)
 		set(100 + 2 * i + 1);
 		ww_await_wake(&written->wakes);
 		waiter.goal = 100 + 2 * i + 2;
-		assert_int_equal(wait_until(&waiter, WW_NEVER), WW_OK);
+		assert_ok(wait_until(&waiter, WW_NEVER));
 	}
 	pthread_join(thread, NULL);
 }
@@ -332,9 +332,8 @@ static uint64_t announced_wait_ns(void)
 	uint64_t start_ns = ww_clock_now_ns();
 	uint32_t is_asleep = 0;
 
-	assert_int_equal(ww_await_announced(&is_asleep, &readable->wakes, look_for_announcement,
-				 &is_asleep, WW_NEVER),
-		WW_OK);
+	assert_ok(ww_await_announced(&is_asleep, &readable->wakes, look_for_announcement,
+		&is_asleep, WW_NEVER));
 	assert_int_equal(is_asleep, 0);
 	return ww_clock_now_ns() - start_ns;
 }

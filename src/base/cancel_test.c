@@ -20,7 +20,7 @@ static ww_cancel *make(void)
 {
 	ww_cancel *cancel;
 
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	assert_ok(ww_cancel_create(&cancel));
 	return cancel;
 }
 
@@ -49,7 +49,7 @@ UNIT_TEST(null_is_no_flag)
 	assert_null(ww_cancel_unref(NULL));
 	assert_false(ww_cancel_is_given());
 	assert_false(ww_cancel_is_pending());
-	assert_int_equal(ww_cancel_check(WW_NEVER), WW_OK);
+	assert_ok(ww_cancel_check(WW_NEVER));
 	assert_int_equal(ww_cancel_check(0), WW_TIMED_OUT);
 	assert_true(ww_cancel_sleep_end_ns(WW_NEVER) == WW_NEVER);
 	assert_true(ww_cancel_sleep_end_ns(5) == 5);
@@ -64,7 +64,7 @@ UNIT_TEST(sleeps_are_short_with_a_flag)
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
 		assert_true(ww_cancel_is_given());
-		assert_int_equal(ww_cancel_check(WW_NEVER), WW_OK);
+		assert_ok(ww_cancel_check(WW_NEVER));
 		assert_true(ww_cancel_sleep_end_ns(WW_NEVER) >= before_ns + WW_CANCEL_LOOK_NS);
 		assert_true(
 			ww_cancel_sleep_end_ns(WW_NEVER) <= ww_clock_now_ns() + WW_CANCEL_LOOK_NS);
@@ -75,7 +75,7 @@ UNIT_TEST(sleeps_are_short_with_a_flag)
 		assert_int_equal(ww_cancel_check(before_ns), WW_TIMED_OUT);
 	}
 	assert_false(ww_cancel_is_given());
-	assert_int_equal(ww_cancel_check(WW_NEVER), WW_OK);
+	assert_ok(ww_cancel_check(WW_NEVER));
 	ww_cancel_unref(cancel);
 }
 
@@ -146,7 +146,7 @@ UNIT_TEST(ww_try_forwards_it)
 
 	assert_int_equal(forward(WW_CANCELLED, &went_on), WW_CANCELLED);
 	assert_int_equal(went_on, 0);
-	assert_int_equal(forward(WW_TIMED_OUT, &went_on), WW_OK);
+	assert_ok(forward(WW_TIMED_OUT, &went_on));
 	assert_int_equal(went_on, 1);
 }
 
@@ -247,8 +247,8 @@ UNIT_TEST(what_is_ready_needs_no_wait)
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 
-		assert_int_equal(wait_on_descriptor(ends[0], NULL), WW_OK);
-		assert_int_equal(ww_lock_unless_cancelled(&lock), WW_OK);
+		assert_ok(wait_on_descriptor(ends[0], NULL));
+		assert_ok(ww_lock_unless_cancelled(&lock));
 		pthread_mutex_unlock(&lock);
 		assert_int_equal(ww_fd_wait(ends[0], POLLPRI, 0, "a pipe"), WW_TIMED_OUT);
 	}
@@ -304,7 +304,7 @@ UNIT_TEST(nowait_never_sleeps)
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(wait_on_word(0, NULL), WW_CANCELLED);
 	assert_int_equal(wait_on_descriptor(ends[0], NULL), WW_CANCELLED);
-	assert_int_equal(wait_on_lock(0, &lock), WW_OK);
+	assert_ok(wait_on_lock(0, &lock));
 	assert_int_equal(wait_on_lock(0, &lock), WW_CANCELLED);
 	pthread_mutex_unlock(&lock);
 	assert_true(ww_cancel_sleep_end_ns(WW_NEVER) == 0);

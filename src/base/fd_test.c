@@ -22,7 +22,7 @@ UNIT_TEST(duplicates)
 	int other;
 
 	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(ww_fd_duplicate(pipes[0], &copy), WW_OK);
+	assert_ok(ww_fd_duplicate(pipes[0], &copy));
 	assert_true(copy > 2 && copy != pipes[0]);
 	assert_int_equal(fcntl(copy, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	assert_true(ww_fd_is_duplicate(pipes[0], copy));
@@ -69,14 +69,14 @@ UNIT_TEST(adopted)
 	close(0);
 	fd = open("/dev/null", O_RDONLY);
 	assert_int_equal(fd, 0);
-	assert_int_equal(ww_fd_adopt(&fd), WW_OK);
+	assert_ok(ww_fd_adopt(&fd));
 	assert_true(fd > 2);
 	assert_false(is_open(0));
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	ww_fd_close(fd);
 	assert_int_equal(dup2(saved, 0), 0);
 	fd = fcntl(saved, F_DUPFD, 10);
-	assert_int_equal(ww_fd_adopt(&fd), WW_OK);
+	assert_ok(ww_fd_adopt(&fd));
 	assert_true(fd >= 10);
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	ww_fd_close(fd);

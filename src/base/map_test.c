@@ -36,7 +36,7 @@ UNIT_TEST(everything_is_found_until_removed)
 	assert_null(ww_map_first(&map, 1));
 	for (int i = 0; i < COUNT; i++) {
 		items[i].key = (uint64_t)i;
-		assert_int_equal(ww_map_insert(&map, &items[i].node, items[i].key % 100), WW_OK);
+		assert_ok(ww_map_insert(&map, &items[i].node, items[i].key % 100));
 	}
 	assert_int_equal(map.count, COUNT);
 	assert_true(map.bucket_count >= COUNT);

@@ -82,8 +82,8 @@ UNIT_TEST(there_and_back)
 		int fd;
 
 		memset(sent, 'a' + (int)i, sizeof(sent));
-		assert_int_equal(ww_message_send(ends.a, sent, BYTES, ends.b, 0), WW_OK);
-		assert_int_equal(ww_message_receive(ends.b, got, BYTES, 0, &fd), WW_OK);
+		assert_ok(ww_message_send(ends.a, sent, BYTES, ends.b, 0));
+		assert_ok(ww_message_receive(ends.b, got, BYTES, 0, &fd));
 		assert_memory_equal(sent, got, BYTES);
 		assert_true(ww_fd_is_duplicate(fd, ends.b));
 		assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -104,7 +104,7 @@ UNIT_TEST(a_stream_delivers_in_pieces)
 	send_raw(ends.a, sent, 10, 1);
 	send_raw(ends.a, sent + 10, 20, 0);
 	send_raw(ends.a, sent + 30, BYTES - 30, 0);
-	assert_int_equal(ww_message_receive(ends.b, got, BYTES, 0, &fd), WW_OK);
+	assert_ok(ww_message_receive(ends.b, got, BYTES, 0, &fd));
 	assert_memory_equal(sent, got, BYTES);
 	ww_fd_close(fd);
 	close_ends(ends);
@@ -208,10 +208,10 @@ UNIT_TEST(full)
 	 */
 	assert_true(status == WW_TIMED_OUT || status == WW_ERR_LIMIT);
 	for (int i = 0; i < sent; i++) {
-		assert_int_equal(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_OK);
+		assert_ok(ww_message_receive(ends.b, bytes, BYTES, 0, &fd));
 		ww_fd_close(fd);
 	}
-	assert_int_equal(ww_message_send(ends.a, bytes, BYTES, 0, 0), WW_OK);
+	assert_ok(ww_message_send(ends.a, bytes, BYTES, 0, 0));
 	close_ends(ends);
 }
 
@@ -226,8 +226,8 @@ UNIT_TEST(credentials_come_first)
 		int fd;
 
 		assert_int_equal(setsockopt(ends.b, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
-		assert_int_equal(ww_message_send(ends.a, bytes, BYTES, ends.a, 0), WW_OK);
-		assert_int_equal(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_OK);
+		assert_ok(ww_message_send(ends.a, bytes, BYTES, ends.a, 0));
+		assert_ok(ww_message_receive(ends.b, bytes, BYTES, 0, &fd));
 		ww_fd_close(fd);
 		close_ends(ends);
 	}
@@ -242,9 +242,9 @@ UNIT_TEST(the_last_word_is_heard)
 		int fd;
 
 		send_raw(ends.b, "unread", 6, 0);
-		assert_int_equal(ww_message_send(ends.a, bytes, BYTES, ends.a, 0), WW_OK);
+		assert_ok(ww_message_send(ends.a, bytes, BYTES, ends.a, 0));
 		ww_fd_close(ends.a);
-		assert_int_equal(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_OK);
+		assert_ok(ww_message_receive(ends.b, bytes, BYTES, 0, &fd));
 		ww_fd_close(fd);
 		assert_fails(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_ERR_PEER_LOST);
 		ww_fd_close(ends.b);
@@ -259,8 +259,8 @@ UNIT_TEST(an_empty_packet_is_no_end)
 
 	send_raw(ends.a, bytes, 0, 0);
 	assert_fails(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_ERR_TRUNCATED);
-	assert_int_equal(ww_message_send(ends.a, bytes, BYTES, ends.a, 0), WW_OK);
-	assert_int_equal(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_OK);
+	assert_ok(ww_message_send(ends.a, bytes, BYTES, ends.a, 0));
+	assert_ok(ww_message_receive(ends.b, bytes, BYTES, 0, &fd));
 	ww_fd_close(fd);
 	close_ends(ends);
 }

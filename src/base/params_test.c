@@ -31,7 +31,7 @@ UNIT_TEST(an_older_program)
 	struct first theirs = {sizeof(theirs), 7};
 	struct second ours = {1, 2, 3};
 
-	assert_int_equal(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(theirs), "x"), WW_OK);
+	assert_ok(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(theirs), "x"));
 	assert_int_equal(ours.a, 7);
 	assert_int_equal(ours.b, 0);
 }
@@ -41,8 +41,7 @@ UNIT_TEST(a_newer_program)
 	struct third theirs = {sizeof(theirs), 7, 8, 0};
 	struct second ours;
 
-	assert_int_equal(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(struct first), "x"),
-		WW_OK);
+	assert_ok(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(struct first), "x"));
 	assert_int_equal(ours.b, 8);
 	theirs.c = 1;
 	assert_fails(ww_params_read(&ours, sizeof(ours), &theirs, sizeof(struct first), "x"),
@@ -69,14 +68,11 @@ UNIT_TEST(infos_of_all_ages)
 	} older = {{sizeof(struct first), 0}, 99};
 	struct third newer = {sizeof(newer), 1, 2, 3};
 
-	assert_int_equal(ww_params_write(&older.info, &ours, sizeof(ours), sizeof(struct first),
-				 "x"),
-		WW_OK);
+	assert_ok(ww_params_write(&older.info, &ours, sizeof(ours), sizeof(struct first), "x"));
 	assert_int_equal(older.info.struct_size, sizeof(struct first));
 	assert_int_equal(older.info.a, 7);
 	assert_int_equal(older.behind, 99);
-	assert_int_equal(ww_params_write(&newer, &ours, sizeof(ours), sizeof(struct first), "x"),
-		WW_OK);
+	assert_ok(ww_params_write(&newer, &ours, sizeof(ours), sizeof(struct first), "x"));
 	assert_int_equal(newer.struct_size, sizeof(newer));
 	assert_int_equal(newer.b, 8);
 	assert_int_equal(newer.c, 0);

@@ -87,7 +87,7 @@ UNIT_TEST(test_inherited_are_not_counted)
 	ww_ref_init(&inherited);
 	assert_int_equal(in_child(look_at_ref), 0);
 	assert_int_equal(in_child(look_in_grandchild), 0);
-	assert_int_equal(ww_ref_check(&inherited, "a thing"), WW_OK);
+	assert_ok(ww_ref_check(&inherited, "a thing"));
 	assert_true(ww_ref_put(&inherited));
 }
 
@@ -96,7 +96,7 @@ UNIT_TEST(test_a_gpu_bars_children)
 	assert_int_equal(in_child(enter), 0);
 	ww_process_set_uses_gpu(true);
 	assert_int_equal(in_child(enter), -WW_ERR_FORKED);
-	assert_int_equal(ww_process_enter(), WW_OK);
+	assert_ok(ww_process_enter());
 	ww_process_set_uses_gpu(false);
 	assert_int_equal(in_child(enter), 0);
 }

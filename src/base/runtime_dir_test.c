@@ -16,7 +16,7 @@ UNIT_TEST(as_the_session_says)
 	char path[WW_RUNTIME_ADDRESS_BYTES];
 
 	setenv("XDG_RUNTIME_DIR", "/somewhere", 1);
-	assert_int_equal(ww_runtime_address(path), WW_OK);
+	assert_ok(ww_runtime_address(path));
 	assert_string_equal(path, "/somewhere/warpway/broker.sock");
 }
 
@@ -32,7 +32,7 @@ UNIT_TEST(without_a_session)
 			setenv("XDG_RUNTIME_DIR", useless[i], 1);
 		else
 			unsetenv("XDG_RUNTIME_DIR");
-		assert_int_equal(ww_runtime_address(path), WW_OK);
+		assert_ok(ww_runtime_address(path));
 		assert_int_equal(path[0], '/');
 		assert_non_null(strstr(path, user));
 		assert_non_null(strstr(path, "/broker.sock"));
@@ -48,7 +48,7 @@ UNIT_TEST(too_long)
 	folder[0] = '/';
 	folder[WW_RUNTIME_ADDRESS_BYTES - sizeof("/warpway/broker.sock")] = '\0';
 	setenv("XDG_RUNTIME_DIR", folder, 1);
-	assert_int_equal(ww_runtime_address(path), WW_OK);
+	assert_ok(ww_runtime_address(path));
 	assert_int_equal(strlen(path), WW_RUNTIME_ADDRESS_BYTES - 1);
 	folder[strlen(folder)] = 'a';
 	folder[150] = '\0';

@@ -68,7 +68,7 @@ static void expect(uint64_t free_mib, uint64_t total_mib)
 	uint64_t free_bytes;
 	uint64_t total;
 
-	assert_int_equal(ww_system_memory_at(root, &free_bytes, &total), WW_OK);
+	assert_ok(ww_system_memory_at(root, &free_bytes, &total));
 	assert_int_equal(free_bytes, free_mib * MIB);
 	assert_int_equal(total, total_mib * MIB);
 }
@@ -102,10 +102,10 @@ UNIT_TEST(this_machine)
 	uint64_t free_bytes;
 	uint64_t total;
 
-	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
+	assert_ok(ww_system_memory(&free_bytes, &total));
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	/* Without /proc. */
-	assert_int_equal(ww_system_memory_at("/nowhere", &free_bytes, &total), WW_OK);
+	assert_ok(ww_system_memory_at("/nowhere", &free_bytes, &total));
 	assert_true(free_bytes > 0 && free_bytes <= total);
 }
 

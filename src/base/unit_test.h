@@ -74,6 +74,17 @@ __attribute__((unused)) static size_t unit_test_count;
 		return;                                                     \
 	} while (0)
 
+/* A failure is printed with its record. */
+#define assert_ok(call) unit_must_be_ok((call), #call, __FILE__, __LINE__)
+
+static inline void unit_must_be_ok(ww_status status, const char *call, const char *file, int line)
+{
+	if (status == WW_OK)
+		return;
+	print_error("%s: %d, %s\n", call, status, status < 0 ? ww_error_last()->message : "");
+	_fail(file, line);
+}
+
 /* The status, and the record that must go with it. */
 #define assert_fails(call, expected)                                   \
 	do {                                                           \

@@ -38,7 +38,7 @@ static struct ww_token token_of(uint32_t kind, const struct ww_array *array)
 	info.has_array = array != NULL;
 	if (array)
 		info.array = *array;
-	assert_int_equal(ww_token_make(&info, secret, &token), WW_OK);
+	assert_ok(ww_token_make(&info, secret, &token));
 	return token;
 }
 
@@ -59,9 +59,8 @@ static struct record *record_new(void)
 
 static void encode(struct record *record)
 {
-	assert_int_equal(ww_call_args_encode(&record->args, record->bytes, sizeof(record->bytes),
-				 &record->used),
-		WW_OK);
+	assert_ok(ww_call_args_encode(&record->args, record->bytes, sizeof(record->bytes),
+		&record->used));
 	assert_int_equal(record->used % 8, 0);
 }
 
@@ -76,7 +75,7 @@ UNIT_TEST(none)
 
 	encode(record);
 	assert_int_equal(record->used, 0);
-	assert_int_equal(ww_call_args_decode(NULL, 0, &record->args), WW_OK);
+	assert_ok(ww_call_args_decode(NULL, 0, &record->args));
 	assert_int_equal(record->args.count, 0);
 	free(record);
 }
@@ -100,7 +99,7 @@ UNIT_TEST(golden_bytes)
 	assert_int_equal(record->used, sizeof(golden));
 	assert_memory_equal(record->bytes, golden, sizeof(golden));
 	memset(&record->args, 0xaa, sizeof(record->args));
-	assert_int_equal(decode(record), WW_OK);
+	assert_ok(decode(record));
 	assert_int_equal(record->args.count, 4);
 	assert_int_equal(record->args.items[0].kind, WW_ARGUMENT_NONE);
 	assert_int_equal(record->args.items[1].kind, WW_ARGUMENT_SCALAR);
@@ -122,13 +121,13 @@ UNIT_TEST(arrays)
 	const struct ww_call_arg *items = record->args.items;
 
 	record->args.count = 3;
-	assert_int_equal(ww_call_arg_array(&plain, &sample, &record->args.items[0]), WW_OK);
-	assert_int_equal(ww_call_arg_array(&described, NULL, &record->args.items[1]), WW_OK);
-	assert_int_equal(ww_call_arg_array(&plain, NULL, &record->args.items[2]), WW_OK);
+	assert_ok(ww_call_arg_array(&plain, &sample, &record->args.items[0]));
+	assert_ok(ww_call_arg_array(&described, NULL, &record->args.items[1]));
+	assert_ok(ww_call_arg_array(&plain, NULL, &record->args.items[2]));
 	encode(record);
 	assert_int_equal(record->used, 3 * (8 + 512) + 272);
 	memset(&record->args, 0xaa, sizeof(record->args));
-	assert_int_equal(decode(record), WW_OK);
+	assert_ok(decode(record));
 	for (uint32_t i = 0; i < 2; i++)
 		assert_memory_equal(&items[i].array, &sample, sizeof(sample));
 	assert_true(items[0].has_array && !items[1].has_array && !items[2].has_array);
@@ -150,10 +149,10 @@ UNIT_TEST(timelines)
 	struct ww_call_arg *items = record->args.items;
 
 	record->args.count = 1;
-	assert_int_equal(ww_call_arg_timeline(&token, &items[0]), WW_OK);
+	assert_ok(ww_call_arg_timeline(&token, &items[0]));
 	encode(record);
 	assert_int_equal(record->used, 8 + 512);
-	assert_int_equal(decode(record), WW_OK);
+	assert_ok(decode(record));
 	assert_int_equal(items[0].kind, WW_ARGUMENT_TIMELINE);
 	assert_memory_equal(items[0].token, &token, sizeof(token));
 	assert_fails(ww_call_arg_timeline(&memory, &items[0]), WW_ERR_INVALID);
@@ -183,16 +182,16 @@ UNIT_TEST(limits)
 
 	record->args.count = WW_CALL_ARGS_MAX;
 	for (uint32_t i = 0; i < WW_CALL_ARGS_MAX; i++)
-		assert_int_equal(ww_call_arg_array(&token, &sample, &record->args.items[i]), WW_OK);
+		assert_ok(ww_call_arg_array(&token, &sample, &record->args.items[i]));
 	encode(record);
-	assert_int_equal(decode(record), WW_OK);
+	assert_ok(decode(record));
 	assert_int_equal(record->args.count, WW_CALL_ARGS_MAX);
 	assert_fails(ww_call_args_encode(&record->args, record->bytes, record->used - 1, &used),
 		WW_ERR_LIMIT);
 	record->args.count = 1;
 	ww_call_arg_bytes(zeros, WW_CALL_BYTES_MAX, &record->args.items[0]);
 	encode(record);
-	assert_int_equal(decode(record), WW_OK);
+	assert_ok(decode(record));
 	ww_call_arg_bytes(zeros, WW_CALL_BYTES_MAX + 1, &record->args.items[0]);
 	assert_fails(ww_call_args_encode(&record->args, record->bytes, sizeof(record->bytes),
 			     &used),
@@ -205,8 +204,7 @@ UNIT_TEST(too_many)
 	static const uint8_t zeros[(size_t)8 * (WW_CALL_ARGS_MAX + 1)];
 	struct record *record = record_new();
 
-	assert_int_equal(ww_call_args_decode(zeros, (size_t)8 * WW_CALL_ARGS_MAX, &record->args),
-		WW_OK);
+	assert_ok(ww_call_args_decode(zeros, (size_t)8 * WW_CALL_ARGS_MAX, &record->args));
 	assert_fails(ww_call_args_decode(zeros, sizeof(zeros), &record->args), WW_ERR_PROTOCOL);
 	free(record);
 }
@@ -220,7 +218,7 @@ UNIT_TEST(records_that_end_early)
 	record->args.count = 3;
 	ww_call_arg_scalar(f32, 1, &record->args.items[0]);
 	ww_call_arg_bytes("abc", 3, &record->args.items[1]);
-	assert_int_equal(ww_call_arg_array(&token, &sample, &record->args.items[2]), WW_OK);
+	assert_ok(ww_call_arg_array(&token, &sample, &record->args.items[2]));
 	encode(record);
 	for (size_t bytes = 1; bytes < record->used; bytes++) {
 		uint8_t *cut = malloc(bytes); /* of this size, so that a sanitizer sees its end */
@@ -229,7 +227,7 @@ UNIT_TEST(records_that_end_early)
 		assert_non_null(cut);
 		memcpy(cut, record->bytes, bytes);
 		if (is_whole)
-			assert_int_equal(ww_call_args_decode(cut, bytes, &record->args), WW_OK);
+			assert_ok(ww_call_args_decode(cut, bytes, &record->args));
 		else
 			assert_fails(ww_call_args_decode(cut, bytes, &record->args),
 				WW_ERR_TRUNCATED);
@@ -287,14 +285,14 @@ UNIT_TEST(tokens_that_cannot_be)
 	struct record *record = record_new();
 
 	record->args.count = 1;
-	assert_int_equal(ww_call_arg_array(&memory, &sample, &record->args.items[0]), WW_OK);
+	assert_ok(ww_call_arg_array(&memory, &sample, &record->args.items[0]));
 	encode(record);
 	record->bytes[8 + 512] = 0xff; /* there is no array, and then its numbers */
 	assert_fails(decode(record), WW_ERR_PROTOCOL);
 	memset(record->bytes + 8 + 512 + 1, 0, 271);
 	assert_fails(decode(record), WW_ERR_PROTOCOL); /* there is no array at all */
 	record->args.count = 1;
-	assert_int_equal(ww_call_arg_array(&memory, &sample, &record->args.items[0]), WW_OK);
+	assert_ok(ww_call_arg_array(&memory, &sample, &record->args.items[0]));
 	encode(record);
 	record->bytes[8 + 512 + 8] = 65; /* offset */
 	assert_fails(decode(record), WW_ERR_PROTOCOL);

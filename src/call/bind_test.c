@@ -26,7 +26,7 @@ static struct call *call_new(const char *text)
 	struct call *call = calloc(1, sizeof(*call));
 
 	assert_non_null(call);
-	assert_int_equal(ww_signature_parse(text, &call->signature), WW_OK);
+	assert_ok(ww_signature_parse(text, &call->signature));
 	return call;
 }
 
@@ -49,7 +49,7 @@ static void array(struct ww_call_arg *arg, struct ww_dtype dtype, uint32_t ndim,
 	arg->access = WW_ACCESS_WRITE;
 	arg->has_array = true;
 	arg->token = NULL;
-	assert_int_equal(ww_array_set(&arg->array, &dtype, ndim, shape, NULL, 0), WW_OK);
+	assert_ok(ww_array_set(&arg->array, &dtype, ndim, shape, NULL, 0));
 }
 
 static void vector(struct ww_call_arg *arg, int64_t count)
@@ -247,7 +247,7 @@ UNIT_TEST(order_of_elements)
 	struct ww_call_arg *args = again(call, 1);
 
 	array(&args[0], f32, 2, 3, 4);
-	assert_int_equal(ww_array_permute(&args[0].array, NULL, &args[0].array), WW_OK);
+	assert_ok(ww_array_permute(&args[0].array, NULL, &args[0].array));
 	assert_refused(call,
 		"argument 1, x, is f32[4, 3] with gaps or in another order and must be f32[*, *] in C "
 		"order without gaps; copy it");
@@ -305,8 +305,7 @@ UNIT_TEST(results)
 	assert_string_equal(ww_error_last()->message,
 		"result 2, y, is f32[3, 4] and must be f32[n, k] where k is 5");
 	array(&args[1], f32, 2, 3, 5);
-	assert_int_equal(ww_signature_bind_results(&call->signature, &call->binding, &call->args),
-		WW_OK);
+	assert_ok(ww_signature_bind_results(&call->signature, &call->binding, &call->args));
 	ww_call_arg_none(&args[2]);
 	assert_fails(ww_signature_bind_results(&call->signature, &call->binding, &call->args),
 		WW_ERR_MISMATCH);
@@ -327,7 +326,7 @@ UNIT_TEST(long_types)
 	for (uint32_t i = 0; i < WW_ARRAY_DIMS; i++)
 		shape[i] = i ? 1 : INT64_MAX / 4;
 	args[0].kind = WW_ARGUMENT_ARRAY;
-	assert_int_equal(ww_array_set(&args[0].array, &f32, WW_ARRAY_DIMS, shape, NULL, 0), WW_OK);
+	assert_ok(ww_array_set(&args[0].array, &f32, WW_ARRAY_DIMS, shape, NULL, 0));
 	assert_fails(ww_signature_bind(&call->signature, &call->args, &call->binding),
 		WW_ERR_MISMATCH);
 	assert_non_null(strstr(ww_error_last()->message, "is f32[2305843009213693951, 1, 1"));

@@ -80,10 +80,10 @@ UNIT_TEST(values)
 	uint64_t scalar;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		assert_int_equal(ww_scalar_parse(known[i].dtype, known[i].text, &scalar), WW_OK);
+		assert_ok(ww_scalar_parse(known[i].dtype, known[i].text, &scalar));
 		if (scalar != known[i].scalar)
 			fail_msg("%s: %#llx", known[i].text, (unsigned long long)scalar);
-		assert_int_equal(ww_scalar_text(known[i].dtype, scalar, text), WW_OK);
+		assert_ok(ww_scalar_text(known[i].dtype, scalar, text));
 		assert_string_equal(text, known[i].back);
 	}
 }
@@ -166,8 +166,8 @@ UNIT_TEST(every_half)
 		char text[WW_SCALAR_TEXT_BYTES];
 		uint64_t back;
 
-		assert_int_equal(ww_scalar_text(dtype, i & 0xffff, text), WW_OK);
-		assert_int_equal(ww_scalar_parse(dtype, text, &back), WW_OK);
+		assert_ok(ww_scalar_text(dtype, i & 0xffff, text));
+		assert_ok(ww_scalar_parse(dtype, text, &back));
 		if (strcmp(text, "nan") != 0)
 			assert_int_equal(back, i & 0xffff);
 	}
@@ -181,7 +181,7 @@ static uint64_t bfloat_of(uint32_t float_bits)
 
 	memcpy(&value, &float_bits, sizeof(value));
 	snprintf(text, sizeof(text), "%.120e", (double)value); /* exact */
-	assert_int_equal(ww_scalar_parse(&bf16, text, &scalar), WW_OK);
+	assert_ok(ww_scalar_parse(&bf16, text, &scalar));
 	return scalar;
 }
 
@@ -235,8 +235,8 @@ UNIT_TEST(the_locale_has_no_influence)
 	uint64_t scalar;
 
 	assert_non_null(setlocale(LC_NUMERIC, COMMA_LOCALE));
-	assert_int_equal(ww_scalar_parse(&f64, "1.5", &scalar), WW_OK);
-	assert_int_equal(ww_scalar_text(&f64, scalar, text), WW_OK);
+	assert_ok(ww_scalar_parse(&f64, "1.5", &scalar));
+	assert_ok(ww_scalar_text(&f64, scalar, text));
 	setlocale(LC_NUMERIC, "C");
 	assert_string_equal(text, "1.5");
 }

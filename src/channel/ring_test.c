@@ -35,8 +35,8 @@ static struct sides open_sides(bool runs_ahead)
 	struct sides sides;
 
 	memset(&sides, 0, sizeof(sides));
-	assert_int_equal(ww_ring_create(&sides.ring, id, &size), WW_OK);
-	assert_int_equal(ww_channel_marks_create(&sides.marks, id, &size, runs_ahead), WW_OK);
+	assert_ok(ww_ring_create(&sides.ring, id, &size));
+	assert_ok(ww_channel_marks_create(&sides.marks, id, &size, runs_ahead));
 	return sides;
 }
 

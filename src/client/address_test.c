@@ -43,17 +43,17 @@ UNIT_TEST(given)
 	struct ww_address address;
 
 	setenv("WARPWAY_BROKER", "/some/where", 1);
-	assert_int_equal(ww_address_find("/else/where", &address), WW_OK);
+	assert_ok(ww_address_find("/else/where", &address));
 	assert_string_equal(address.path, "/else/where");
 	assert_false(address.is_own);
-	assert_int_equal(ww_address_find(NULL, &address), WW_OK);
+	assert_ok(ww_address_find(NULL, &address));
 	assert_string_equal(address.path, "/some/where");
 	assert_false(address.is_own);
 	/* The user's own stays the user's own when it is named. */
-	assert_int_equal(ww_address_find(own, &address), WW_OK);
+	assert_ok(ww_address_find(own, &address));
 	assert_true(address.is_own);
 	setenv("WARPWAY_BROKER", own, 1);
-	assert_int_equal(ww_address_find(NULL, &address), WW_OK);
+	assert_ok(ww_address_find(NULL, &address));
 	assert_true(address.is_own);
 	unsetenv("WARPWAY_BROKER");
 }
@@ -70,7 +70,7 @@ UNIT_TEST(refused)
 	path[108] = '\0';
 	assert_fails(ww_address_find(path, &address), WW_ERR_INVALID);
 	path[107] = '\0';
-	assert_int_equal(ww_address_find(path, &address), WW_OK);
+	assert_ok(ww_address_find(path, &address));
 }
 
 static ww_status look_at(const struct ww_address *address)
@@ -87,19 +87,19 @@ UNIT_TEST(owned)
 {
 	struct ww_address address;
 
-	assert_int_equal(ww_address_find(own, &address), WW_OK);
+	assert_ok(ww_address_find(own, &address));
 	assert_true(address.is_own);
 	assert_int_equal(look_at(&address), WW_END); /* there is none */
 	assert_int_equal(access(below, F_OK), -1);
-	assert_int_equal(ww_address_make_folder(&address), WW_OK);
-	assert_int_equal(look_at(&address), WW_OK);
+	assert_ok(ww_address_make_folder(&address));
+	assert_ok(look_at(&address));
 	assert_int_equal(chmod(below, 0770), 0);
 	assert_fails(look_at(&address), WW_ERR_ACCESS);
 	rmdir(below);
 	assert_int_equal(symlink(folder, below), 0);
 	assert_fails(look_at(&address), WW_ERR_ACCESS);
 	unlink(below);
-	assert_int_equal(ww_address_check_peer(&address, geteuid()), WW_OK);
+	assert_ok(ww_address_check_peer(&address, geteuid()));
 	assert_fails(ww_address_check_peer(&address, geteuid() + 1), WW_ERR_ACCESS);
 	assert_fails(ww_address_check_peer(&address, UINT32_MAX), WW_ERR_ACCESS);
 }
@@ -110,7 +110,7 @@ UNIT_TEST(owned_by_others)
 
 	if (geteuid() != 0)
 		UNIT_SKIP("only root can give it to another user");
-	assert_int_equal(ww_address_find(own, &address), WW_OK);
+	assert_ok(ww_address_find(own, &address));
 	assert_int_equal(mkdir(below, 0700), 0);
 	assert_int_equal(chown(below, 12345, 12345), 0);
 	assert_fails(look_at(&address), WW_ERR_ACCESS);
@@ -130,12 +130,12 @@ UNIT_TEST(named)
 	assert_int_equal(mkdir(below, 0777), 0);
 	assert_int_equal(chmod(below, 0777), 0);
 	unsetenv("XDG_RUNTIME_DIR");
-	assert_int_equal(ww_address_find(own, &address), WW_OK);
+	assert_ok(ww_address_find(own, &address));
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	assert_false(address.is_own || address.is_machine);
-	assert_int_equal(look_at(&address), WW_OK);
-	assert_int_equal(ww_address_check_peer(&address, UINT32_MAX), WW_OK);
-	assert_int_equal(ww_address_find("/run/warpway/broker.sock", &address), WW_OK);
+	assert_ok(look_at(&address));
+	assert_ok(ww_address_check_peer(&address, UINT32_MAX));
+	assert_ok(ww_address_find("/run/warpway/broker.sock", &address));
 	assert_false(address.is_machine);
 	rmdir(below);
 }

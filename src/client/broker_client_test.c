@@ -179,7 +179,7 @@ UNIT_TEST(known_by_two_paths)
 
 	stand_in_start(&self, restart_with_a_hold);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
 	stand_in_await(&self);
 	alias = stand_in_alias(&self);
 	again = stand_in_open(&alias, 0);
@@ -272,8 +272,8 @@ CLIENT_TEST(crossing, answer_crosswise)
 
 	start_getter(&getters[0], broker, "a");
 	start_getter(&getters[1], broker, "b");
-	assert_int_equal(finish_getter(&getters[0]), WW_OK);
-	assert_int_equal(finish_getter(&getters[1]), WW_OK);
+	assert_ok(finish_getter(&getters[0]));
+	assert_ok(finish_getter(&getters[1]));
 	assert_true(ww_broker_client_is_held(broker, object));
 }
 
@@ -363,7 +363,7 @@ UNIT_TEST(called_off)
 
 	for (int i = 0; i < TRIES && status == WW_TIMED_OUT; i++)
 		status = call_off();
-	assert_int_equal(status, WW_OK);
+	assert_ok(status);
 }
 
 /* --- cancelled --- */
@@ -393,7 +393,7 @@ CLIENT_TEST(cancelled_leader, answer_the_follower)
 {
 	struct getter getters[2] = {{.cancel = NULL}};
 
-	assert_int_equal(ww_cancel_create(&getters[0].cancel), WW_OK);
+	assert_ok(ww_cancel_create(&getters[0].cancel));
 	start_getter(&getters[0], broker, "leader");
 	stand_in_await(self);
 	start_getter(&getters[1], broker, "follower");
@@ -401,10 +401,10 @@ CLIENT_TEST(cancelled_leader, answer_the_follower)
 	ww_cancel_set(getters[0].cancel);
 	assert_int_equal(finish_getter(&getters[0]), WW_CANCELLED);
 	stand_in_tell(self);
-	assert_int_equal(finish_getter(&getters[1]), WW_OK);
+	assert_ok(finish_getter(&getters[1]));
 	assert_true(ww_broker_client_is_held(broker, object));
 	/* So that what came for the first one is read. */
-	assert_int_equal(get(broker, "again", 0, false), WW_OK);
+	assert_ok(get(broker, "again", 0, false));
 	ww_broker_client_release(broker, object);
 	ww_cancel_unref(getters[0].cancel);
 }
@@ -424,7 +424,7 @@ CLIENT_TEST(cancelled_wait, call_off_what_waits)
 {
 	ww_cancel *cancel;
 
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	assert_ok(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
@@ -465,9 +465,9 @@ UNIT_TEST(nowait_asks_nothing)
 
 		assert_int_equal(get(broker, "not asked", 0, true), WW_CANCELLED);
 		assert_int_equal(get(broker, "not asked", WW_NEVER, true), WW_CANCELLED);
-		assert_int_equal(ww_broker_client_ensure(broker, true), WW_OK);
+		assert_ok(ww_broker_client_ensure(broker, true));
 	}
-	assert_int_equal(get(broker, "asked", 0, false), WW_OK);
+	assert_ok(get(broker, "asked", 0, false));
 	ww_broker_unref(broker);
 	stand_in_finish(&self);
 }
@@ -513,7 +513,7 @@ CLIENT_TEST(stopped, stop_answering)
 {
 	uint64_t before_ns = ww_clock_now_ns();
 
-	assert_int_equal(get(broker, "now", LONG_NS, true), WW_OK);
+	assert_ok(get(broker, "now", LONG_NS, true));
 	assert_int_equal(get(broker, "a", 1, true), WW_TIMED_OUT);
 	assert_true(ww_clock_now_ns() - before_ns < LONG_NS / 2);
 	stand_in_tell(self);
@@ -540,11 +540,11 @@ CLIENT_TEST(undone_grant, cross_a_release)
 {
 	struct getter getter = {0};
 
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
 	start_getter(&getter, broker, "b");
 	stand_in_await(self);
 	ww_broker_client_release(broker, object);
-	assert_int_equal(finish_getter(&getter), WW_OK);
+	assert_ok(finish_getter(&getter));
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, object);
 	assert_false(ww_broker_client_is_held(broker, object));
@@ -569,7 +569,7 @@ CLIENT_TEST(undone_for_good, cross_a_release_and_refuse)
 {
 	struct getter getter = {0};
 
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
 	start_getter(&getter, broker, "b");
 	stand_in_await(self);
 	ww_broker_client_release(broker, object);
@@ -622,7 +622,7 @@ CLIENT_TEST(cancelled_put, take_a_cancelled_put)
 {
 	ww_cancel *cancel;
 
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	assert_ok(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
@@ -661,7 +661,7 @@ UNIT_TEST(undone_put)
 	assert_int_equal(pthread_create(&putter.thread, NULL, run_putter, &putter), 0);
 	stand_in_await(&self);
 	assert_fails(put(putter.broker, ww_clock_deadline_ns(SOON_NS)), WW_ERR_NO_BROKER);
-	assert_int_equal(finish_getter(&putter), WW_OK);
+	assert_ok(finish_getter(&putter));
 	assert_true(ww_broker_client_is_held(putter.broker, object));
 	ww_broker_client_release(putter.broker, object);
 	ww_broker_unref(putter.broker);
@@ -693,8 +693,8 @@ CLIENT_TEST(repeated, break_in_a_get)
 	struct ww_error before;
 
 	ww_error_save(&before);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	assert_int_equal(get(broker, "b", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
+	assert_ok(get(broker, "b", 0, true));
 	assert_memory_equal(&before, ww_error_last(), sizeof(before));
 	ww_broker_client_release(broker, object);
 	assert_true(ww_broker_client_is_held(broker, object));
@@ -741,14 +741,14 @@ static void must_time_out(struct stand_in *self, struct ww_broker *broker)
  */
 CLIENT_TEST(made_in_parts, confirm_slowly)
 {
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
 	stand_in_await(self);
 	must_time_out(self, broker);
 	assert_int_equal(get(broker, "b", SOON_NS, true), WW_TIMED_OUT);
 	stand_in_tell(self);
 	must_time_out(self, broker);
 	stand_in_tell(self);
-	assert_int_equal(get(broker, "b", 0, false), WW_OK);
+	assert_ok(get(broker, "b", 0, false));
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, object);
 }
@@ -778,13 +778,13 @@ CLIENT_TEST(forgotten, forget_what_is_held)
 {
 	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
 
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
+	assert_ok(get(broker, "a", 0, true));
 	assert_true(ww_broker_client_is_held(broker, object));
-	assert_int_equal(get(broker, "b", 0, true), WW_OK);
+	assert_ok(get(broker, "b", 0, true));
 	assert_false(ww_broker_client_is_held(broker, object));
 	assert_true(ww_broker_client_is_held(broker, other));
 	ww_broker_client_release(broker, object);
-	assert_int_equal(get(broker, "c", 0, true), WW_OK);
+	assert_ok(get(broker, "c", 0, true));
 	assert_false(ww_broker_client_is_held(broker, other));
 	assert_true(ww_broker_client_is_held(broker, object));
 	ww_broker_client_release(broker, other);
@@ -843,7 +843,7 @@ CLIENT_TEST(wrong, answer_wrongly)
 {
 	assert_fails(get(broker, "a", 0, true), WW_ERR_PROTOCOL); /* the connection stays */
 	assert_fails(get(broker, "b", 0, true), WW_ERR_PROTOCOL); /* it does not */
-	assert_int_equal(get(broker, "c", 0, true), WW_OK);
+	assert_ok(get(broker, "c", 0, true));
 	assert_fails(get(broker, "d", 0, true), WW_ERR_PROTOCOL);
 }
 

@@ -45,7 +45,7 @@ static struct ww_connection *connect_to(const struct stand_in *broker)
 	struct ww_connection *connection;
 	bool is_absent;
 
-	assert_int_equal(open_at(broker->path, LONG_NS, &connection, &is_absent), WW_OK);
+	assert_ok(open_at(broker->path, LONG_NS, &connection, &is_absent));
 	return connection;
 }
 
@@ -116,11 +116,10 @@ UNIT_TEST(without_time)
 
 	stand_in_start(&broker, welcome_when_told);
 	strcpy(address.path, broker.path);
-	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connection, &is_absent),
-		WW_OK);
+	assert_ok(ww_connection_connect(&address, &caller, 0, &connection, &is_absent));
 	assert_int_equal(ww_connection_receive_welcome(connection, &address, 0), WW_TIMED_OUT);
 	stand_in_tell(&broker);
-	assert_int_equal(ww_connection_receive_welcome(connection, &address, WW_NEVER), WW_OK);
+	assert_ok(ww_connection_receive_welcome(connection, &address, WW_NEVER));
 	ww_connection_unref(connection);
 	stand_in_finish(&broker);
 }
@@ -182,9 +181,8 @@ UNIT_TEST(answered_by_another_user)
 	/* The caller named the address. */
 	child = start_other(&self);
 	address.is_own = false;
-	assert_int_equal(ww_connection_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS),
-				 &connection, &is_absent),
-		WW_OK);
+	assert_ok(ww_connection_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS),
+		&connection, &is_absent));
 	assert_int_equal(connection->uid, OTHER_USER);
 	ww_connection_unref(connection);
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -288,8 +286,7 @@ UNIT_TEST(no_room_in_the_queue)
 	stand_in_listen(&broker);
 	assert_int_equal(listen(broker.listener, 0), 0);
 	strcpy(address.path, broker.path);
-	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connections[0], &is_absent),
-		WW_OK);
+	assert_ok(ww_connection_connect(&address, &caller, 0, &connections[0], &is_absent));
 	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connections[1], &is_absent),
 		WW_TIMED_OUT);
 	assert_null(connections[1]);
@@ -374,7 +371,7 @@ static void say_garbage(struct stand_in *self)
 	static const char garbage[] = "220 mailbox.example.org ESMTP";
 	int peer = stand_in_accept_raw(self);
 
-	assert_int_equal(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0), WW_OK);
+	assert_ok(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0));
 	close(peer);
 }
 

@@ -27,7 +27,7 @@ UNIT_TEST(counted)
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	assert_ok(ww_holds_init(&holds));
 	assert_null(ww_holds_find(&holds, first));
 	hold = take(&holds, first);
 	assert_ptr_equal(take(&holds, first), hold);
@@ -50,7 +50,7 @@ UNIT_TEST(undone_put_is_held_until_it_was_sent)
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	assert_ok(ww_holds_init(&holds));
 	ww_holds_drop(&holds, take(&holds, first));
 	hold = take(&holds, second);
 	hold->removed_name = strdup("a");
@@ -72,7 +72,7 @@ UNIT_TEST(due_and_taken_again)
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	assert_ok(ww_holds_init(&holds));
 	hold = take(&holds, first);
 	ww_holds_drop(&holds, hold);
 	assert_ptr_equal(take(&holds, first), hold);
@@ -87,7 +87,7 @@ UNIT_TEST(lost)
 	struct ww_holds holds;
 	struct ww_hold *hold;
 
-	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	assert_ok(ww_holds_init(&holds));
 	hold = take(&holds, first);
 	take(&holds, second);
 	assert_int_equal(ww_holds_list(&holds, ids), 2);
@@ -110,7 +110,7 @@ UNIT_TEST(releases)
 {
 	struct ww_holds holds;
 
-	assert_int_equal(ww_holds_init(&holds), WW_OK);
+	assert_ok(ww_holds_init(&holds));
 	assert_false(ww_holds_may_be_released(&holds, first, 0));
 	ww_holds_note_release(&holds, first, 10);
 	assert_true(ww_holds_may_be_released(&holds, first, 9));

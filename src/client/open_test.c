@@ -69,8 +69,8 @@ UNIT_TEST(named_by_a_token)
 	stand_in_start(&self, serve_two);
 	alias = stand_in_alias(&self);
 	strcpy(address.path, alias.path);
-	assert_int_equal(ww_broker_client_open(&address, &params, true, &foreign), WW_OK);
-	assert_int_equal(ww_broker_client_ensure(foreign, false), WW_OK);
+	assert_ok(ww_broker_client_open(&address, &params, true, &foreign));
+	assert_ok(ww_broker_client_ensure(foreign, false));
 	broker = stand_in_open(&self, 0);
 	assert_ptr_not_equal(foreign, broker);
 	ww_broker_unref(foreign);
@@ -78,7 +78,7 @@ UNIT_TEST(named_by_a_token)
 	 * The other way round it is harmless: this process named the broker, and no other broker is
 	 * asked.
 	 */
-	assert_int_equal(ww_broker_client_open(&address, &params, true, &again), WW_OK);
+	assert_ok(ww_broker_client_open(&address, &params, true, &again));
 	assert_ptr_equal(again, broker);
 	ww_broker_unref(again);
 	ww_broker_unref(broker);

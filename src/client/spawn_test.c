@@ -33,7 +33,7 @@ static int make_folder(void **state)
 	snprintf(program, sizeof(program), "%s/program", folder);
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	setenv("WARPWAYD", program, 1);
-	assert_int_equal(ww_address_own(&address), WW_OK);
+	assert_ok(ww_address_own(&address));
 	return 0;
 }
 
@@ -161,7 +161,7 @@ UNIT_TEST(cancelled)
 	ww_cancel *cancel;
 	pthread_t thread;
 
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	assert_ok(ww_cancel_create(&cancel));
 	snprintf(command, sizeof(command), "echo x > %s/run; exec sleep 1000", folder);
 	write_program(command);
 	snprintf(command, sizeof(command), "%s/run", folder);

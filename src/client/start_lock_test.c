@@ -45,10 +45,10 @@ UNIT_TEST(held)
 	struct ww_start_lock theirs = WW_START_LOCK_INIT;
 	ww_cancel *cancel;
 
-	assert_int_equal(ww_start_lock_take(&ours, path, ww_clock_deadline_ns(LONG_NS)), WW_OK);
+	assert_ok(ww_start_lock_take(&ours, path, ww_clock_deadline_ns(LONG_NS)));
 	assert_int_equal(ww_start_lock_take(&theirs, path, ww_clock_now_ns()), WW_TIMED_OUT);
 	assert_int_equal(theirs.lock, -1);
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	assert_ok(ww_cancel_create(&cancel));
 	ww_cancel_set(cancel);
 	{
 		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
@@ -56,7 +56,7 @@ UNIT_TEST(held)
 		assert_int_equal(ww_start_lock_take(&theirs, path, WW_NEVER), WW_CANCELLED);
 		assert_int_equal(theirs.lock, -1);
 		ww_start_lock_end(&ours);
-		assert_int_equal(ww_start_lock_take(&theirs, path, WW_NEVER), WW_OK);
+		assert_ok(ww_start_lock_take(&theirs, path, WW_NEVER));
 	}
 	ww_start_lock_end(&theirs);
 	ww_start_lock_end(&theirs); /* harmless */
@@ -79,13 +79,13 @@ UNIT_TEST(handed_on)
 	ww_status statuses[3] = {1, 1, 1};
 	pthread_t threads[3];
 
-	assert_int_equal(ww_start_lock_take(&turn, path, WW_NEVER), WW_OK);
+	assert_ok(ww_start_lock_take(&turn, path, WW_NEVER));
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, wait_for_it, &statuses[i]), 0);
 	ww_start_lock_end(&turn);
 	for (int i = 0; i < 3; i++) {
 		pthread_join(threads[i], NULL);
-		assert_int_equal(statuses[i], WW_OK);
+		assert_ok(statuses[i]);
 	}
 }
 
@@ -122,7 +122,7 @@ UNIT_TEST(freed_by_death)
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &status), 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	pthread_join(thread, NULL);
-	assert_int_equal(status, WW_OK);
+	assert_ok(status);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
@@ -150,7 +150,7 @@ UNIT_TEST(freed_half_way)
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &status), 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	pthread_join(thread, NULL);
-	assert_int_equal(status, WW_OK);
+	assert_ok(status);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 

@@ -55,7 +55,7 @@ UNIT_TEST(without_a_file)
 	struct config *config = NULL;
 	struct limits limits;
 
-	assert_int_equal(config_read(NULL, &config), WW_OK);
+	assert_ok(config_read(NULL, &config));
 	config_limits(config, SOMEBODY, &limits);
 	assert_int_equal(limits.bytes, 0);
 	assert_true(limits.host_bytes > 0);
@@ -126,7 +126,7 @@ UNIT_TEST(config_homes)
 {
 	struct config *config = NULL;
 
-	assert_int_equal(config_read(NULL, &config), WW_OK);
+	assert_ok(config_read(NULL, &config));
 	assert_true(user_may_take(config, "anything", 5));
 	assert_true(user_may_take(config, "~5/x", 5));
 	assert_true(user_may_take(config, "~5", 5));

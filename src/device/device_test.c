@@ -30,8 +30,8 @@ UNIT_TEST(one_object_for_one_device)
 	ww_device *first;
 	ww_device *second;
 
-	assert_int_equal(ww_device_open("host", &first), WW_OK);
-	assert_int_equal(ww_device_open("host", &second), WW_OK);
+	assert_ok(ww_device_open("host", &first));
+	assert_ok(ww_device_open("host", &second));
 	assert_ptr_equal(first, second);
 	assert_null(ww_device_unref(first));
 	assert_ptr_equal(ww_device_ref(second), second);
@@ -47,17 +47,17 @@ UNIT_TEST(infos)
 	ww_device *device;
 	uint32_t count;
 
-	assert_int_equal(ww_device_count(WW_BACKEND_HOST, &count), WW_OK);
+	assert_ok(ww_device_count(WW_BACKEND_HOST, &count));
 	assert_int_equal(count, 1);
 	assert_fails(ww_device_count(99, &count), WW_ERR_INVALID);
-	assert_int_equal(ww_device_open("host", &device), WW_OK);
-	assert_int_equal(ww_device_info_get(device, &info), WW_OK);
+	assert_ok(ww_device_open("host", &device));
+	assert_ok(ww_device_info_get(device, &info));
 	assert_int_equal(info.struct_size, sizeof(info));
 	assert_int_equal(info.backend, WW_BACKEND_HOST);
 	assert_string_equal(info.selector, "host");
 	assert_true(info.granularity > 0 && info.bytes_total > 0);
 	assert_int_equal(info.mps, WW_MPS_OFF);
-	assert_int_equal(ww_device_free_bytes(device, &free_bytes), WW_OK);
+	assert_ok(ww_device_free_bytes(device, &free_bytes));
 	assert_true(free_bytes > 0 && free_bytes <= info.bytes_total);
 	assert_fails(ww_device_free_bytes(device, NULL), WW_ERR_INVALID);
 	assert_fails(ww_device_free_bytes(NULL, &free_bytes), WW_ERR_INVALID);

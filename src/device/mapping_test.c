@@ -31,7 +31,7 @@ static struct ww_mapping *make(void)
 {
 	struct ww_mapping *mapping;
 
-	assert_int_equal(ww_mapping_create(device, WW_MEMORY_VMM, BYTES, &mapping), WW_OK);
+	assert_ok(ww_mapping_create(device, WW_MEMORY_VMM, BYTES, &mapping));
 	return mapping;
 }
 
@@ -46,11 +46,10 @@ UNIT_TEST(spans_are_found)
 	for (int i = 0; i < COUNT; i++) {
 		char *start = mappings[i]->pointer;
 
-		assert_int_equal(ww_mapping_find(start, BYTES, WW_ACCESS_WRITE, &found), WW_OK);
+		assert_ok(ww_mapping_find(start, BYTES, WW_ACCESS_WRITE, &found));
 		assert_ptr_equal(found, mappings[i]);
 		ww_mapping_unref(found);
-		assert_int_equal(ww_mapping_find(start + BYTES - 1, 1, WW_ACCESS_READ, &found),
-			WW_OK);
+		assert_ok(ww_mapping_find(start + BYTES - 1, 1, WW_ACCESS_READ, &found));
 		assert_ptr_equal(found, mappings[i]);
 		ww_mapping_unref(found);
 		assert_fails(ww_mapping_find(start, BYTES + 1, WW_ACCESS_READ, &found),
@@ -62,8 +61,7 @@ UNIT_TEST(spans_are_found)
 	for (int i = 0; i < COUNT; i++) {
 		if (!mappings[i])
 			continue;
-		assert_int_equal(ww_mapping_find(mappings[i]->pointer, 1, WW_ACCESS_READ, &found),
-			WW_OK);
+		assert_ok(ww_mapping_find(mappings[i]->pointer, 1, WW_ACCESS_READ, &found));
 		assert_ptr_equal(found, mappings[i]);
 		ww_mapping_unref(found);
 		ww_mapping_unref(mappings[i]);
@@ -77,7 +75,7 @@ UNIT_TEST(foreign_and_impossible_spans)
 	struct ww_mapping *found;
 	int local = 0;
 
-	assert_int_equal(ww_mapping_find(&local, sizeof(local), WW_ACCESS_WRITE, &found), WW_OK);
+	assert_ok(ww_mapping_find(&local, sizeof(local), WW_ACCESS_WRITE, &found));
 	assert_null(found);
 	assert_fails(ww_mapping_find(&local, UINT64_MAX, WW_ACCESS_READ, &found), WW_ERR_OVERFLOW);
 	assert_fails(ww_mapping_find((char *)mapping->pointer - 1, 2, WW_ACCESS_READ, &found),
@@ -103,12 +101,12 @@ UNIT_TEST(read_only)
 	struct ww_mapping *reader;
 	struct ww_mapping *found;
 
-	assert_int_equal(ww_mapping_export(mapping, WW_ACCESS_READ, &source.fd), WW_OK);
+	assert_ok(ww_mapping_export(mapping, WW_ACCESS_READ, &source.fd));
 	assert_fails(ww_mapping_import(device, &source, WW_ACCESS_WRITE, &reader), WW_ERR_ACCESS);
-	assert_int_equal(ww_mapping_import(device, &source, WW_ACCESS_READ, &reader), WW_OK);
+	assert_ok(ww_mapping_import(device, &source, WW_ACCESS_READ, &reader));
 	assert_true(ww_mapping_is_named_by(mapping, source.fd));
 	assert_fails(ww_mapping_find(reader->pointer, 1, WW_ACCESS_WRITE, &found), WW_ERR_ACCESS);
-	assert_int_equal(ww_mapping_find(reader->pointer, 1, WW_ACCESS_READ, &found), WW_OK);
+	assert_ok(ww_mapping_find(reader->pointer, 1, WW_ACCESS_READ, &found));
 	ww_mapping_unref(found);
 	ww_fd_close(source.fd);
 	ww_mapping_unref(mapping);
@@ -122,7 +120,7 @@ UNIT_TEST(two_memories_are_two)
 	struct ww_mapping *two = make();
 	int fd;
 
-	assert_int_equal(ww_mapping_export(one, WW_ACCESS_WRITE, &fd), WW_OK);
+	assert_ok(ww_mapping_export(one, WW_ACCESS_WRITE, &fd));
 	assert_true(ww_mapping_is_named_by(one, fd));
 	assert_false(ww_mapping_is_named_by(two, fd));
 	assert_false(ww_mapping_is_named_by(one, -1));

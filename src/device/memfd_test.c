@@ -25,7 +25,7 @@ UNIT_TEST(made_whole)
 	uint8_t *pointer;
 	int fd;
 
-	assert_int_equal(ww_memfd_create(BYTES, &fd), WW_OK);
+	assert_ok(ww_memfd_create(BYTES, &fd));
 	assert_int_equal(fstat(fd, &file), 0);
 	assert_int_equal(file.st_size, BYTES);
 	assert_true((uint64_t)file.st_blocks * 512 >= BYTES); /* allocated, not promised */
@@ -33,8 +33,8 @@ UNIT_TEST(made_whole)
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	assert_int_equal(ftruncate(fd, 0), -1);
 	assert_int_equal(ftruncate(fd, 2 * BYTES), -1);
-	assert_int_equal(ww_memfd_check(fd, BYTES), WW_OK);
-	assert_int_equal(ww_memfd_map(fd, BYTES, WW_ACCESS_WRITE, (void **)&pointer), WW_OK);
+	assert_ok(ww_memfd_check(fd, BYTES));
+	assert_ok(ww_memfd_map(fd, BYTES, WW_ACCESS_WRITE, (void **)&pointer));
 	assert_int_equal(pointer[0], 0);
 	assert_int_equal(pointer[BYTES - 1], 0);
 	pointer[BYTES - 1] = 1;
@@ -48,7 +48,7 @@ UNIT_TEST(more_than_there_is)
 	uint64_t total;
 	int fd;
 
-	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
+	assert_ok(ww_system_memory(&free_bytes, &total));
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	assert_fails(ww_memfd_create(total * 2, &fd), WW_ERR_NO_MEMORY);
 	assert_int_equal(fd, -1);
@@ -76,7 +76,7 @@ UNIT_TEST(attackers)
 	assert_fails(ww_memfd_check(null, BYTES), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_memfd_check(unsealed, BYTES), WW_ERR_DESCRIPTOR);
 	assert_fails(ww_memfd_check(half, BYTES), WW_ERR_DESCRIPTOR);
-	assert_int_equal(ww_memfd_check(sealed, BYTES), WW_OK);
+	assert_ok(ww_memfd_check(sealed, BYTES));
 	assert_fails(ww_memfd_check(sealed, BYTES + 4096), WW_ERR_MISMATCH);
 	assert_fails(ww_memfd_check(sealed, BYTES - 4096), WW_ERR_MISMATCH);
 	ww_fd_close(sealed);
@@ -92,16 +92,16 @@ UNIT_TEST(reading_only)
 	int reader;
 	int fd;
 
-	assert_int_equal(ww_memfd_create(BYTES, &fd), WW_OK);
-	assert_int_equal(ww_memfd_reopen_read_only(fd, &reader), WW_OK);
-	assert_int_equal(ww_memfd_check(reader, BYTES), WW_OK);
+	assert_ok(ww_memfd_create(BYTES, &fd));
+	assert_ok(ww_memfd_reopen_read_only(fd, &reader));
+	assert_ok(ww_memfd_check(reader, BYTES));
 	assert_fails(ww_memfd_map(reader, BYTES, WW_ACCESS_WRITE, &pointer), WW_ERR_ACCESS);
 	assert_null(pointer);
-	assert_int_equal(ww_memfd_map(reader, BYTES, WW_ACCESS_READ, &pointer), WW_OK);
+	assert_ok(ww_memfd_map(reader, BYTES, WW_ACCESS_READ, &pointer));
 	assert_int_equal(mprotect(pointer, BYTES, PROT_READ | PROT_WRITE), -1);
 	assert_int_equal(errno, EACCES);
 	ww_memfd_unmap(pointer, BYTES);
-	assert_int_equal(ww_memfd_reopen_read_only(reader, &again), WW_OK);
+	assert_ok(ww_memfd_reopen_read_only(reader, &again));
 	assert_fails(ww_memfd_map(again, BYTES, WW_ACCESS_WRITE, &pointer), WW_ERR_ACCESS);
 	ww_fd_close(again);
 	ww_fd_close(reader);

@@ -28,7 +28,7 @@ static struct ww_stream open_key(struct ww_native_stream_key key)
 {
 	struct ww_stream stream = {.serial = 0};
 
-	assert_int_equal(ww_native_stream_open(&key, &stream.native), WW_OK);
+	assert_ok(ww_native_stream_open(&key, &stream.native));
 	return stream;
 }
 
@@ -84,7 +84,7 @@ UNIT_TEST(loss_is_shared_and_remembered)
 
 	lose(&one);
 	assert_fails(ww_stream_check(&two), WW_ERR_PEER_LOST);
-	assert_int_equal(ww_stream_check(&other), WW_OK);
+	assert_ok(ww_stream_check(&other));
 	ww_native_stream_close(one.native);
 	ww_native_stream_close(two.native);
 	one = open_one(handles, 7);
@@ -93,7 +93,7 @@ UNIT_TEST(loss_is_shared_and_remembered)
 	ww_native_stream_recover(one.native);
 	ww_native_stream_close(one.native);
 	one = open_one(handles, 7);
-	assert_int_equal(ww_stream_check(&one), WW_OK);
+	assert_ok(ww_stream_check(&one));
 	ww_native_stream_close(one.native);
 	ww_native_stream_close(other.native);
 }
@@ -107,14 +107,14 @@ UNIT_TEST(keys_tell_streams_apart)
 	key.uuid[3] = 9;
 	here = open_key(key);
 	lose(&here);
-	assert_int_equal(ww_stream_check(&there), WW_OK);
+	assert_ok(ww_stream_check(&there));
 	ww_native_stream_recover(here.native);
 	ww_native_stream_close(here.native);
 	ww_native_stream_close(there.native);
-	assert_int_equal(ww_native_stream_open(NULL, &here.native), WW_OK);
-	assert_int_equal(ww_native_stream_open(NULL, &there.native), WW_OK);
+	assert_ok(ww_native_stream_open(NULL, &here.native));
+	assert_ok(ww_native_stream_open(NULL, &there.native));
 	lose(&here);
-	assert_int_equal(ww_stream_check(&there), WW_OK);
+	assert_ok(ww_stream_check(&there));
 	ww_native_stream_close(here.native);
 	ww_native_stream_close(there.native);
 }
@@ -128,10 +128,10 @@ UNIT_TEST(address_is_used_again)
 	lose(&first);
 	ww_native_stream_close(first.native);
 	second = open_one(handles, 21);
-	assert_int_equal(ww_stream_check(&second), WW_OK);
+	assert_ok(ww_stream_check(&second));
 	lose(&second);
 	first = open_one(handles, 22);
-	assert_int_equal(ww_stream_check(&first), WW_OK);
+	assert_ok(ww_stream_check(&first));
 	assert_fails(ww_stream_check(&second), WW_ERR_PEER_LOST); /* still its user's */
 	ww_native_stream_close(second.native);
 	ww_native_stream_close(first.native);
@@ -140,7 +140,7 @@ UNIT_TEST(address_is_used_again)
 	lose(&first);
 	ww_native_stream_retire(first.native);
 	second = open_one(handles, 23);
-	assert_int_equal(ww_stream_check(&second), WW_OK);
+	assert_ok(ww_stream_check(&second));
 	ww_native_stream_close(first.native);
 	ww_native_stream_close(second.native);
 }
@@ -199,7 +199,7 @@ UNIT_TEST(oldest_losses_are_forgotten)
 		lose(&stream);
 		ww_native_stream_close(stream.native);
 	}
-	assert_int_equal(status_of(handles, 100), WW_OK);
+	assert_ok(status_of(handles, 100));
 	for (uint64_t i = 1; i <= WW_NATIVE_STREAMS_KEPT; i++)
 		assert_int_equal(status_of(handles + i, 100 + i), WW_ERR_PEER_LOST);
 	/* What is forgiven makes room. */

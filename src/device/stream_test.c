@@ -78,7 +78,7 @@ UNIT_TEST_WITH(serials_differ, begin, end)
 {
 	ww_stream *other;
 
-	assert_int_equal(ww_stream_create(device, &other), WW_OK);
+	assert_ok(ww_stream_create(device, &other));
 	assert_true(stream->serial > 0 && other->serial > stream->serial);
 	ww_stream_unref(other);
 }
@@ -88,16 +88,16 @@ UNIT_TEST_WITH(what_is_awaited_stays, begin, end)
 	struct watch watch = {.answer = WW_NOT_READY};
 
 	put(&watch);
-	assert_int_equal(ww_stream_call(stream, nothing, NULL), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_call(stream, nothing, NULL));
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	assert_ok(ww_stream_query(stream));
 	assert_int_equal(watch.checks, 3);
 	assert_false(watch.is_freed);
 	watch.answer = WW_OK;
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	assert_true(watch.is_freed);
 	assert_int_equal(stream->native->watch_count, 0);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	assert_int_equal(watch.checks, 4);
 }
 
@@ -126,12 +126,12 @@ UNIT_TEST_WITH(loss_stays_until_recovery, begin, end)
 	assert_false(first.is_freed);
 	/* What has objected by now is cleared with the rest, and leaves no record. */
 	assert_fails(ww_stream_copy(NULL, &to, "x", 1), WW_ERR_INVALID);
-	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_ok(ww_stream_recover(stream));
 	assert_non_null(strstr(ww_error_last()->message, "ww_stream_copy"));
 	assert_true(first.is_freed);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
-	assert_int_equal(ww_stream_copy(stream, &to, "x", 1), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_query(stream));
+	assert_ok(ww_stream_copy(stream, &to, "x", 1));
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(to, 'x');
 	assert_fails(ww_stream_recover(NULL), WW_ERR_INVALID);
 }
@@ -145,15 +145,15 @@ UNIT_TEST_WITH(recovery_forgives_only_the_past, begin, end)
 
 	put(&later);
 	put(&never);
-	assert_int_equal(ww_stream_recover(stream), WW_OK);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_recover(stream));
+	assert_ok(ww_stream_query(stream));
 	later.answer = WW_ERR_PEER_LOST;
 	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
-	assert_int_equal(ww_stream_recover(stream), WW_OK);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_recover(stream));
+	assert_ok(ww_stream_query(stream));
 	assert_true(later.is_freed);
 	assert_false(never.is_freed);
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
 	ww_stream_unref(ended);
 	assert_true(never.is_freed);
 }
@@ -166,20 +166,20 @@ UNIT_TEST_WITH(watch_in_use_outlives_recovery, begin, end)
 	put(&watch);
 	watch.base.users = 1;
 	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
-	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_ok(ww_stream_recover(stream));
 	assert_false(watch.is_freed);
 	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
 	watch.base.users = 0;
-	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_ok(ww_stream_recover(stream));
 	assert_true(watch.is_freed);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	/* One that awaits nothing stays as well while it is in use. */
 	watch = (struct watch){.answer = WW_OK, .base.users = 1};
 	put(&watch);
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	assert_false(watch.is_freed);
 	watch.base.users = 0;
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	assert_true(watch.is_freed);
 }
 

@@ -103,7 +103,7 @@ UNIT_TEST(golden_bytes)
 
 	ww_description_encode(&sample, &bytes);
 	assert_memory_equal(bytes.bytes, golden, sizeof(golden));
-	assert_int_equal(ww_description_decode(&bytes, &fields), WW_OK);
+	assert_ok(ww_description_decode(&bytes, &fields));
 	assert_int_equal(fields.backing, sample.backing);
 	assert_int_equal(fields.kind, sample.kind);
 	assert_int_equal(fields.access, sample.access);
@@ -142,7 +142,7 @@ static ww_status decode_with(size_t at, uint8_t value)
 
 UNIT_TEST(lies)
 {
-	assert_int_equal(decode_with(16, 1), WW_OK);
+	assert_ok(decode_with(16, 1));
 	assert_fails(decode_with(8, 2), WW_ERR_PROTOCOL); /* which has a span */
 	assert_fails(decode_with(8, 3), WW_ERR_VERSION);
 	assert_fails(decode_with(8, 0), WW_ERR_VERSION);
@@ -192,7 +192,7 @@ UNIT_TEST(parts_and_memory_of_others)
 
 	description.span_offset = 100;
 	description.span_bytes = description.bytes - 100;
-	assert_int_equal(code(&description, &fields), WW_OK);
+	assert_ok(code(&description, &fields));
 	assert_true(fields.span_offset == 100 && fields.span_bytes == description.span_bytes);
 	assert_true(fields.bytes == description.bytes);
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
@@ -208,12 +208,12 @@ UNIT_TEST(parts_and_memory_of_others)
 	description.backing = WW_BACKING_CUDA_LEGACY;
 	assert_fails(code(&description, &fields), WW_ERR_PROTOCOL); /* of kind vmm */
 	description.kind = WW_MEMORY_LEGACY;
-	assert_int_equal(code(&description, &fields), WW_OK);
+	assert_ok(code(&description, &fields));
 	assert_true(fields.span_bytes == 0); /* all of it */
 	description.backing = WW_BACKING_CUDA_POOL;
 	assert_fails(code(&description, &fields), WW_ERR_PROTOCOL);
 	description.kind = WW_MEMORY_CUDA_POOL;
-	assert_int_equal(code(&description, &fields), WW_OK);
+	assert_ok(code(&description, &fields));
 }
 
 UNIT_MAIN("description")

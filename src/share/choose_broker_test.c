@@ -50,7 +50,7 @@ UNIT_TEST(one_connection)
 	ww_memory *memory;
 
 	begin(&self, refuse_each);
-	assert_int_equal(ww_device_open("host", &device), WW_OK);
+	assert_ok(ww_device_open("host", &device));
 	assert_fails(ww_broker_info_get(NULL, &info), WW_ERR_NOT_FOUND);
 	assert_fails(ww_broker_stat(NULL, "x", &object), WW_ERR_NOT_FOUND);
 	assert_fails(ww_broker_remove(NULL, "x"), WW_ERR_NOT_FOUND);
@@ -90,14 +90,14 @@ UNIT_TEST(put_and_publish)
 	ww_memory *memory;
 
 	begin(&self, take_a_put);
-	assert_int_equal(ww_device_open("host", &device), WW_OK);
-	assert_int_equal(ww_memory_create(device, &small, &memory), WW_OK);
+	assert_ok(ww_device_open("host", &device));
+	assert_ok(ww_memory_create(device, &small, &memory));
 	assert_null(ww_memory_broker(memory));
 	assert_null(ww_memory_broker(NULL));
-	assert_int_equal(ww_memory_put(memory, NULL, "x", &params, 0, NULL), WW_OK);
+	assert_ok(ww_memory_put(memory, NULL, "x", &params, 0, NULL));
 	assert_string_equal(ww_broker_address(ww_memory_broker(memory)), self.path);
 	unsetenv("WARPWAY_BROKER"); /* now another one is the default: the memory's own counts */
-	assert_int_equal(ww_memory_publish(memory, NULL, WW_STATE_SEALED, NULL), WW_OK);
+	assert_ok(ww_memory_publish(memory, NULL, WW_STATE_SEALED, NULL));
 	assert_fails(ww_memory_revoke(memory, NULL, NULL),
 		WW_ERR_VERSION); /* it speaks version 1 */
 	assert_non_null(strstr(ww_error_last()->message, "revoke tokens"));
@@ -128,7 +128,7 @@ static bool is_in_time(bool gets_memory)
 	uint64_t took_ns;
 
 	begin(&self, accept_and_say_nothing);
-	assert_int_equal(ww_device_open("host", &device), WW_OK);
+	assert_ok(ww_device_open("host", &device));
 	if (gets_memory)
 		assert_int_equal(ww_memory_get(device, NULL, "x", NULL, 10 * NS_PER_MS, NULL,
 					 &memory, NULL),

@@ -111,10 +111,8 @@ UNIT_TEST(got)
 
 	stand_in_start(&self, grant_reading);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &first, &info),
-		WW_OK);
-	assert_int_equal(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &second, NULL),
-		WW_OK);
+	assert_ok(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &first, &info));
+	assert_ok(ww_memory_get(sample.device, broker, "a", NULL, 0, NULL, &second, NULL));
 	assert_ptr_equal(first, second);
 	assert_int_equal(info.struct_size, sizeof(info));
 	assert_int_equal(info.kind, WW_OBJECT_MEMORY);
@@ -128,7 +126,7 @@ UNIT_TEST(got)
 	assert_true(info.has_array);
 	assert_memory_equal(&info.array, &sample_array, sizeof(sample_array));
 	assert_string_equal(info.name, "a");
-	assert_int_equal(ww_memory_info_get(first, &memory_info), WW_OK);
+	assert_ok(ww_memory_info_get(first, &memory_info));
 	assert_int_equal(memory_info.access, WW_ACCESS_READ);
 	/* The description said that writing is possible; what was granted counts. */
 	assert_int_equal(first->description.access, WW_ACCESS_READ);
@@ -269,7 +267,7 @@ static void put_sample(const struct ww_put_params *params)
 
 	stand_in_start(&self, take_put);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_put(memory, broker, "a/b", params, 0, NULL), WW_OK);
+	assert_ok(ww_memory_put(memory, broker, "a/b", params, 0, NULL));
 	assert_memory_equal(taken.id, memory->description.object_id, sizeof(taken.id));
 	ww_memory_unref(memory);
 	ww_broker_unref(broker);
@@ -291,9 +289,8 @@ UNIT_TEST(put_sealed)
 	assert_int_equal(taken_fd_count, 1);
 	assert_int_equal(taken.fd_access[0], 1);
 	assert_false(taken_is_writable[0]);
-	assert_int_equal(ww_object_description_decode(taken.description, taken.description_bytes,
-				 &description),
-		WW_OK);
+	assert_ok(ww_object_description_decode(taken.description, taken.description_bytes,
+		&description));
 	assert_int_equal(description.memory.access, WW_ACCESS_READ);
 	assert_false(description.has_array);
 }
@@ -323,9 +320,8 @@ UNIT_TEST(put_shared)
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(taken.fd_access[i], taken_is_writable[i] ? 2 : 1);
 	assert_true(taken_is_writable[0] != taken_is_writable[1]);
-	assert_int_equal(ww_object_description_decode(taken.description, taken.description_bytes,
-				 &description),
-		WW_OK);
+	assert_ok(ww_object_description_decode(taken.description, taken.description_bytes,
+		&description));
 	assert_int_equal(description.memory.access, WW_ACCESS_WRITE);
 	assert_true(description.has_array);
 	assert_memory_equal(&description.array, &sample_array, sizeof(sample_array));
@@ -353,7 +349,7 @@ CLIENT_TEST(waited_for_room, make_room)
 {
 	ww_memory *memory = make_memory(sample.device);
 
-	assert_int_equal(ww_memory_put(memory, broker, "a", NULL, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_memory_put(memory, broker, "a", NULL, WW_FOREVER, NULL));
 	ww_memory_unref(memory);
 }
 
@@ -424,7 +420,7 @@ UNIT_TEST(named_by_the_environment)
 
 	stand_in_start(&self, export_once);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
+	assert_ok(ww_memory_export(sample.memory, broker, NULL, NULL, &token));
 	ww_broker_unref(broker);
 	drop_sample(NULL);
 	stand_in_finish(&self); /* so nobody listens there any more */
@@ -456,13 +452,12 @@ UNIT_TEST(tokens)
 
 	stand_in_start(&self, export_and_import);
 	broker = stand_in_open(&self, 0);
-	assert_int_equal(ww_memory_export(sample.memory, broker, NULL, NULL, &token), WW_OK);
+	assert_ok(ww_memory_export(sample.memory, broker, NULL, NULL, &token));
 	assert_string_equal(taken.name, "");
 	assert_int_equal(taken.state, WW_WIRE_STATE_SHARED);
-	assert_int_equal(ww_memory_export(sample.memory, broker, &span, NULL, &token), WW_OK);
+	assert_ok(ww_memory_export(sample.memory, broker, &span, NULL, &token));
 	/* At its own address, without being told which broker. */
-	assert_int_equal(ww_memory_import(sample.device, NULL, &token, NULL, NULL, &memory, &info),
-		WW_OK);
+	assert_ok(ww_memory_import(sample.device, NULL, &token, NULL, NULL, &memory, &info));
 	assert_int_equal(info.offset, 128);
 	assert_int_equal(info.span_bytes, 128);
 	assert_int_equal(info.bytes, 4096);

@@ -36,8 +36,8 @@ static void assert_untouched(const struct ww_token *token)
 /* It can still be used by those who share its process. */
 static void assert_in_use(ww_timeline *timeline)
 {
-	assert_int_equal(ww_timeline_signal(timeline, 7), WW_OK);
-	assert_int_equal(ww_timeline_wait(timeline, 7, 0, NULL), WW_OK);
+	assert_ok(ww_timeline_signal(timeline, 7));
+	assert_ok(ww_timeline_wait(timeline, 7, 0, NULL));
 }
 
 CLIENT_TEST(timeline_is_not_shared, stand_in_serve_nothing)
@@ -46,7 +46,7 @@ CLIENT_TEST(timeline_is_not_shared, stand_in_serve_nothing)
 	ww_timeline *timeline;
 	ww_timeline *got;
 
-	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
+	assert_ok(ww_timeline_create(NULL, &timeline));
 	assert_too_old(ww_timeline_export(timeline, broker, NULL, NULL, &token), self);
 	assert_untouched(&token);
 	assert_too_old(ww_timeline_put(timeline, broker, "a", NULL, NULL), self);
@@ -75,8 +75,8 @@ CLIENT_TEST(event_is_not_shared, stand_in_serve_nothing)
 	ww_device *device;
 	ww_event *event;
 
-	assert_int_equal(ww_device_open("host", &device), WW_OK);
-	assert_int_equal(ww_event_create(device, NULL, &event), WW_OK);
+	assert_ok(ww_device_open("host", &device));
+	assert_ok(ww_event_create(device, NULL, &event));
 	assert_too_old(ww_event_export(event, broker, NULL, NULL, &token), self);
 	assert_untouched(&token);
 	ww_event_unref(event);
@@ -154,7 +154,7 @@ static void putter_start(struct putter *putter, void (*script)(struct stand_in *
 {
 	stand_in_start(&putter->self, script);
 	putter->broker = stand_in_open(&putter->self, 0);
-	assert_int_equal(ww_cancel_create(&putter->cancel), WW_OK);
+	assert_ok(ww_cancel_create(&putter->cancel));
 	assert_int_equal(pthread_create(&putter->thread, NULL, put_until_cancelled, putter), 0);
 }
 
@@ -167,7 +167,7 @@ static void putter_finish(struct putter *putter)
 	ww_cancel_set(putter->cancel);
 	pthread_join(putter->thread, &timeline);
 	stand_in_tell(&putter->self);
-	assert_int_equal(ww_broker_client_ensure(putter->broker, false), WW_OK);
+	assert_ok(ww_broker_client_ensure(putter->broker, false));
 	ww_timeline_unref(timeline);
 	ww_cancel_unref(putter->cancel);
 	ww_broker_unref(putter->broker);

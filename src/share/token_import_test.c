@@ -126,8 +126,8 @@ UNIT_TEST(kept_for_the_next)
 
 	stand_in_start(&self, grant_twice);
 	token = make_token(&self);
-	assert_int_equal(import_once(NULL, &token), WW_OK);
-	assert_int_equal(import_once(NULL, &token), WW_OK);
+	assert_ok(import_once(NULL, &token));
+	assert_ok(import_once(NULL, &token));
 	ww_broker_client_drop_kept(true);
 	ww_broker_client_drop_kept(true);
 	stand_in_finish(&self);

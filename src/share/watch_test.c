@@ -56,7 +56,7 @@ static void assert_event(ww_watch *watch, uint32_t what, const char *name)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 
-	assert_int_equal(ww_watch_next(watch, WW_FOREVER, NULL, &event), WW_OK);
+	assert_ok(ww_watch_next(watch, WW_FOREVER, NULL, &event));
 	assert_int_equal(event.what, what);
 	assert_int_equal(event.object.struct_size, sizeof(event.object));
 	assert_string_equal(event.object.name, name);
@@ -69,7 +69,7 @@ CLIENT_TEST(watched, be_watched)
 
 	assert_fails(ww_watch_create(broker, "a//", 0, &watch), WW_ERR_INVALID);
 	assert_fails(ww_watch_create(broker, "a", 2, &watch), WW_ERR_INVALID);
-	assert_int_equal(ww_watch_create(broker, "model/", WW_WATCH_EXISTING, &watch), WW_OK);
+	assert_ok(ww_watch_create(broker, "model/", WW_WATCH_EXISTING, &watch));
 	assert_true(ww_watch_fd(watch) > 2);
 	assert_event(watch, WW_WATCH_PUT, "model/a");
 	assert_event(watch, WW_WATCH_OVERFLOW, "");
@@ -111,7 +111,7 @@ CLIENT_TEST(polled, restart_slowly)
 	ww_watch *watch;
 	ww_status status;
 
-	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
+	assert_ok(ww_watch_create(broker, "model/", 0, &watch));
 	ww_error_save(&before);
 	stand_in_await(self);
 	for (int i = 0; i < 3; i++) /* the hello is read by nobody yet */
@@ -120,7 +120,7 @@ CLIENT_TEST(polled, restart_slowly)
 	do {
 		status = poll_watch(watch, STAND_IN_PATIENCE_MS, &event);
 	} while (status == WW_TIMED_OUT);
-	assert_int_equal(status, WW_OK);
+	assert_ok(status);
 	assert_int_equal(event.what, WW_WATCH_OVERFLOW);
 	assert_memory_equal(&before, ww_error_last(), sizeof(before));
 	assert_event(watch, WW_WATCH_PUT, "model/b");
@@ -149,7 +149,7 @@ CLIENT_TEST(patience, stay_silent)
 	ww_watch *watch;
 	ww_status status;
 
-	assert_int_equal(ww_watch_create(broker, "model/", 0, &watch), WW_OK);
+	assert_ok(ww_watch_create(broker, "model/", 0, &watch));
 	ww_broker_unref(stand_in_open(self, 300000000)); /* for what follows */
 	do {
 		status = ww_watch_next(watch, 50000000, NULL, &event);
@@ -232,7 +232,7 @@ static void assert_object(ww_snapshot *snapshot, size_t index, const char *name,
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
-	assert_int_equal(ww_snapshot_object(snapshot, index, &info), WW_OK);
+	assert_ok(ww_snapshot_object(snapshot, index, &info));
 	assert_string_equal(info.name, name);
 	assert_int_equal(info.generation, generation);
 	assert_int_equal(info.access, 2);
@@ -246,9 +246,8 @@ CLIENT_TEST(snapshots, list_two_pages)
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
 	ww_snapshot *snapshot;
 
-	assert_int_equal(ww_snapshot_create(broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
-				 &snapshot),
-		WW_OK);
+	assert_ok(ww_snapshot_create(broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
+		&snapshot));
 	assert_object(snapshot, 0, "", 8);
 	assert_object(snapshot, 1, "", 9);
 	assert_object(snapshot, 2, "b", 2);

@@ -35,7 +35,7 @@ UNIT_TEST(golden_bytes)
 
 	ww_array_record_encode(&sample, bytes);
 	assert_memory_equal(bytes, golden, sizeof(golden));
-	assert_int_equal(ww_array_record_decode(golden, 96, &array, &has), WW_OK);
+	assert_ok(ww_array_record_decode(golden, 96, &array, &has));
 	assert_true(has);
 	assert_memory_equal(&array, &sample, sizeof(sample));
 }
@@ -49,7 +49,7 @@ UNIT_TEST(none)
 
 	ww_array_record_encode(NULL, bytes);
 	assert_int_equal(bytes[0], 0xff);
-	assert_int_equal(ww_array_record_decode(bytes, 0, &array, &has), WW_OK);
+	assert_ok(ww_array_record_decode(bytes, 0, &array, &has));
 	assert_false(has);
 	assert_memory_equal(&array, &zero, sizeof(zero));
 	for (size_t at = 1; at < sizeof(bytes); at++) {

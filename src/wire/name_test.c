@@ -90,8 +90,8 @@ UNIT_TEST(good_names)
 		"\xe2\x82\xac/\xf0\x9f\x98\x80"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		assert_int_equal(ww_name_check(names[i]), WW_OK);
-		assert_int_equal(ww_name_check_prefix(names[i]), WW_OK);
+		assert_ok(ww_name_check(names[i]));
+		assert_ok(ww_name_check_prefix(names[i]));
 	}
 }
 
@@ -103,7 +103,7 @@ UNIT_TEST(starts_of_names)
 
 	for (size_t bytes = 0; bytes < sizeof(name); bytes++) {
 		snprintf(prefix, sizeof(prefix), "%.*s", (int)bytes, name);
-		assert_int_equal(ww_name_check_prefix(prefix), WW_OK);
+		assert_ok(ww_name_check_prefix(prefix));
 	}
 }
 
@@ -115,7 +115,7 @@ UNIT_TEST(every_trick)
 		assert_fails(ww_name_check(trick->name), WW_ERR_INVALID);
 		assert_non_null(strstr(ww_error_last()->message, trick->fault));
 		if (!trick->prefix_fault) {
-			assert_int_equal(ww_name_check_prefix(trick->name), WW_OK);
+			assert_ok(ww_name_check_prefix(trick->name));
 			continue;
 		}
 		assert_fails(ww_name_check_prefix(trick->name), WW_ERR_INVALID);
@@ -144,8 +144,8 @@ UNIT_TEST(lengths)
 
 	memset(name, 'a', sizeof(name));
 	name[LONGEST] = '\0';
-	assert_int_equal(ww_name_check(name), WW_OK);
-	assert_int_equal(ww_name_check_prefix(name), WW_OK);
+	assert_ok(ww_name_check(name));
+	assert_ok(ww_name_check_prefix(name));
 	name[LONGEST] = 'a';
 	name[LONGEST + 1] = '\0';
 	assert_fails(ww_name_check(name), WW_ERR_INVALID);

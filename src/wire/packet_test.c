@@ -131,8 +131,8 @@ PACKET_TEST(carries_bytes_and_descriptors)
 		f->pipe[0], f->pipe[0], f->pipe[0]};
 
 	for (size_t fd_count = 0; fd_count <= WW_PACKET_FDS; fd_count++) {
-		assert_int_equal(ww_packet_send(f->a, "hello", 5, fds, fd_count), WW_OK);
-		assert_int_equal(receive(f), WW_OK);
+		assert_ok(ww_packet_send(f->a, "hello", 5, fds, fd_count));
+		assert_ok(receive(f));
 		assert_int_equal(f->count, 5);
 		assert_memory_equal(f->bytes, "hello", 5);
 		assert_int_equal(f->fd_count, fd_count);
@@ -146,13 +146,13 @@ PACKET_TEST(carries_bytes_and_descriptors)
 
 PACKET_TEST(keeps_packets_apart)
 {
-	assert_int_equal(ww_packet_send(f->a, "one", 3, &f->pipe[0], 1), WW_OK);
-	assert_int_equal(ww_packet_send(f->a, "three", 5, NULL, 0), WW_OK);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(ww_packet_send(f->a, "one", 3, &f->pipe[0], 1));
+	assert_ok(ww_packet_send(f->a, "three", 5, NULL, 0));
+	assert_ok(receive(f));
 	assert_int_equal(f->count, 3);
 	assert_int_equal(f->fd_count, 1);
 	close_received(f);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(receive(f));
 	assert_int_equal(f->count, 5);
 	assert_int_equal(f->fd_count, 0);
 }
@@ -172,10 +172,10 @@ PACKET_TEST(never_waits)
 
 PACKET_TEST(sees_the_end)
 {
-	assert_int_equal(ww_packet_send(f->a, "last", 4, NULL, 0), WW_OK);
+	assert_ok(ww_packet_send(f->a, "last", 4, NULL, 0));
 	close(f->a);
 	f->a = -1;
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(receive(f));
 	assert_int_equal(f->count, 4);
 	assert_int_equal(receive(f), WW_END);
 	assert_int_equal(receive(f), WW_END);
@@ -184,18 +184,18 @@ PACKET_TEST(sees_the_end)
 
 PACKET_TEST(reads_what_came_before_a_reset)
 {
-	assert_int_equal(ww_packet_send(f->b, "never read", 10, NULL, 0), WW_OK);
-	assert_int_equal(ww_packet_send(f->a, "last", 4, NULL, 0), WW_OK);
+	assert_ok(ww_packet_send(f->b, "never read", 10, NULL, 0));
+	assert_ok(ww_packet_send(f->a, "last", 4, NULL, 0));
 	close(f->a);
 	f->a = -1;
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(receive(f));
 	assert_memory_equal(f->bytes, "last", 4);
 	assert_int_equal(receive(f), WW_END);
 }
 
 PACKET_TEST(a_reset_is_the_end)
 {
-	assert_int_equal(ww_packet_send(f->b, "never read", 10, NULL, 0), WW_OK);
+	assert_ok(ww_packet_send(f->b, "never read", 10, NULL, 0));
 	close(f->a);
 	f->a = -1;
 	assert_int_equal(receive(f), WW_END);
@@ -206,7 +206,7 @@ PACKET_TEST(refuses_what_is_too_long)
 	static const char bytes[ROOM + 1];
 
 	send_raw(f, bytes, ROOM, 0);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(receive(f));
 	assert_int_equal(f->count, ROOM);
 	send_raw(f, bytes, ROOM + 1, 2);
 	assert_fails(receive(f), WW_ERR_PROTOCOL);
@@ -236,8 +236,8 @@ PACKET_TEST(refuses_surplus_descriptors)
 		close_received(f);
 		assert_int_equal(lowest_free(f), lowest);
 	}
-	assert_int_equal(ww_packet_send(f->a, "next", 4, NULL, 0), WW_OK);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(ww_packet_send(f->a, "next", 4, NULL, 0));
+	assert_ok(receive(f));
 }
 
 PACKET_TEST(says_when_descriptors_run_out)
@@ -288,9 +288,9 @@ PACKET_TEST(keeps_off_the_standard_streams)
 {
 	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
 
-	assert_int_equal(ww_packet_send(f->a, "x", 1, f->pipe, 1), WW_OK);
+	assert_ok(ww_packet_send(f->a, "x", 1, f->pipe, 1));
 	close(0);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(receive(f));
 	assert_int_equal(f->fd_count, 1);
 	assert_in_range(f->fds[0], 3, 1 << 20);
 	assert_true(is_pipe(f, f->fds[0]));
@@ -304,8 +304,8 @@ PACKET_TEST(keeps_off_the_standard_streams)
 PACKET_TEST(skips_credentials)
 {
 	switch_on(f->b, SO_PASSCRED);
-	assert_int_equal(ww_packet_send(f->a, "hello", 5, NULL, 0), WW_OK);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(ww_packet_send(f->a, "hello", 5, NULL, 0));
+	assert_ok(receive(f));
 	assert_int_equal(f->count, 5);
 	assert_int_equal(f->fd_count, 0);
 }
@@ -313,7 +313,7 @@ PACKET_TEST(skips_credentials)
 PACKET_TEST(says_when_credentials_took_the_room)
 {
 	switch_on(f->b, SO_PASSCRED);
-	assert_int_equal(ww_packet_send(f->a, "hello", 5, f->pipe, 2), WW_OK);
+	assert_ok(ww_packet_send(f->a, "hello", 5, f->pipe, 2));
 	assert_fails(receive(f), WW_ERR_DESCRIPTOR);
 	assert_non_null(strstr(ww_error_last()->message, "SO_PASSCRED"));
 }
@@ -325,8 +325,8 @@ PACKET_TEST(keeps_no_pidfd)
 
 	if (setsockopt(f->b, SOL_SOCKET, SO_PASSPIDFD, &on, sizeof(on)) < 0)
 		UNIT_SKIP("the kernel is older than Linux 6.5");
-	assert_int_equal(ww_packet_send(f->a, "hello", 5, f->pipe, 1), WW_OK);
-	assert_int_equal(receive(f), WW_OK);
+	assert_ok(ww_packet_send(f->a, "hello", 5, f->pipe, 1));
+	assert_ok(receive(f));
 	assert_int_equal(f->fd_count, 1);
 	assert_true(is_pipe(f, f->fds[0]));
 	close_received(f);

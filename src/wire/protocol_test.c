@@ -31,7 +31,7 @@ UNIT_TEST(reads_a_header)
 	struct ww_wire_header read;
 	size_t bytes = encode_stat("a/b");
 
-	assert_int_equal(ww_wire_read_header(packet, bytes, 0, &read), WW_OK);
+	assert_ok(ww_wire_read_header(packet, bytes, 0, &read));
 	assert_int_equal(read.code, WW_WIRE_STAT);
 	assert_int_equal(read.serial, 9);
 	assert_int_equal(read.bytes, bytes);
@@ -55,7 +55,7 @@ UNIT_TEST(refuses_headers)
 	assert_fails(ww_wire_read_header(packet, bytes, 0, &read), WW_ERR_PROTOCOL);
 	packet[2] = 0;
 	packet[12] = WW_WIRE_HEADER_FLAG_AGAIN;
-	assert_int_equal(ww_wire_read_header(packet, bytes, 0, &read), WW_OK);
+	assert_ok(ww_wire_read_header(packet, bytes, 0, &read));
 	assert_int_equal(read.flags, WW_WIRE_HEADER_FLAG_AGAIN);
 	packet[12] = 2;
 	assert_fails(ww_wire_read_header(packet, bytes, 0, &read), WW_ERR_PROTOCOL);
@@ -155,7 +155,7 @@ UNIT_TEST(only_some_requests_need_no_answer)
 	struct seen seen = {0};
 	size_t bytes = ww_wire_encode_release(&release, 1, &silent, packet, sizeof(packet));
 
-	assert_int_equal(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 0), WW_OK);
+	assert_ok(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 0));
 	assert_int_equal(seen.calls, 1);
 	bytes = ww_wire_encode_stat(&stat, 1, &silent, packet, sizeof(packet));
 	assert_fails(ww_wire_dispatch(&handlers, &seen, 1, packet, bytes, 0), WW_ERR_PROTOCOL);
@@ -174,7 +174,7 @@ UNIT_TEST(carries_what_is_full)
 	put.description_bytes = sizeof(put.description);
 	put.description[sizeof(put.description) - 1] = 7;
 	bytes = ww_wire_encode_put(&put, 1, &header, packet, sizeof(packet));
-	assert_int_equal(ww_wire_decode_put(packet, bytes, 1, &got), WW_OK);
+	assert_ok(ww_wire_decode_put(packet, bytes, 1, &got));
 	assert_memory_equal(&got, &put, sizeof(put));
 	put.description_bytes++;
 	assert_int_equal(ww_wire_encode_put(&put, 1, &header, packet, sizeof(packet)), 0);
@@ -189,7 +189,7 @@ UNIT_TEST(ends_strings)
 
 	memset(stat.name, 'x', sizeof(stat.name));
 	bytes = ww_wire_encode_stat(&stat, 1, &header, packet, sizeof(packet));
-	assert_int_equal(ww_wire_decode_stat(packet, bytes, 1, &got), WW_OK);
+	assert_ok(ww_wire_decode_stat(packet, bytes, 1, &got));
 	assert_int_equal(strlen(got.name), WW_WIRE_NAME_BYTES - 1);
 }
 
@@ -210,7 +210,7 @@ UNIT_TEST(carries_full_lists)
 	}
 	bytes = ww_wire_encode_listing(&listing, 1, &header, packet, sizeof(packet));
 	assert_true(bytes > 40000);
-	assert_int_equal(ww_wire_decode_listing(packet, bytes, 1, &got), WW_OK);
+	assert_ok(ww_wire_decode_listing(packet, bytes, 1, &got));
 	assert_int_equal(got.next, 3);
 	for (size_t i = 0; i < 64; i++) {
 		assert_true(ww_wire_entry_next(&got.entries, &entry));
@@ -231,7 +231,7 @@ UNIT_TEST(an_empty_list_has_no_item)
 	struct ww_wire_held held;
 	size_t bytes = ww_wire_encode_confirm(&confirm, 1, &header, packet, sizeof(packet));
 
-	assert_int_equal(ww_wire_decode_confirm(packet, bytes, 1, &got), WW_OK);
+	assert_ok(ww_wire_decode_confirm(packet, bytes, 1, &got));
 	assert_int_equal(got.held.count, 0);
 	assert_false(ww_wire_held_next(&got.held, &held));
 }
@@ -259,7 +259,7 @@ UNIT_TEST(an_event_may_have_no_object)
 	struct ww_wire_event got;
 	size_t bytes = ww_wire_encode_event(&event, 1, &header, packet, sizeof(packet));
 
-	assert_int_equal(ww_wire_decode_event(packet, bytes, 1, &got), WW_OK);
+	assert_ok(ww_wire_decode_event(packet, bytes, 1, &got));
 	assert_int_equal(got.what, WW_WIRE_WHAT_OVERFLOW);
 	assert_int_equal(got.entry.state, 0);
 }

@@ -84,7 +84,7 @@ static void poison(bool wakes_all)
 UNIT_TEST(a_new_page)
 {
 	fresh(0);
-	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
+	assert_ok(ww_signal_page_check(page, BYTES));
 	assert_memory_equal(page->page_id, page_id, sizeof(page_id));
 	assert_int_equal(page->pid, 4711);
 	assert_int_equal(page->uid, 1000);
@@ -240,7 +240,7 @@ UNIT_TEST(poisoned)
 	assert_int_equal(page->lost_pid, 4712);
 	assert_true(page->lost_ns > 0);
 	assert_string_equal((const char *)page->lost_program, "painter by the broker");
-	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
+	assert_ok(ww_signal_page_check(page, BYTES));
 }
 
 UNIT_TEST(late_stores_change_nothing)
@@ -363,7 +363,7 @@ UNIT_TEST(ended_and_counted)
 	ww_signal_page_count_member(page);
 	ww_signal_page_count_member(page);
 	assert_int_equal(page->members, 2);
-	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
+	assert_ok(ww_signal_page_check(page, BYTES));
 }
 
 /* --- all at once --- */
@@ -486,7 +486,7 @@ static void *run_waiter(void *context)
 	struct waiter waiter = {.cell = round.cell,
 		.value = 1 + random_below(&round.seed, VALUES + VALUES / 2)};
 
-	assert_int_equal(ww_await(&round.cell->wakes, look_hard, &waiter, WW_NEVER), WW_OK);
+	assert_ok(ww_await(&round.cell->wakes, look_hard, &waiter, WW_NEVER));
 	while (waiter.last.state == LIVE)
 		look_hard(&waiter);
 	look_hard(&waiter);
@@ -511,7 +511,7 @@ static void *run_stream_waiter(void *context)
 	struct waiter waiter = {.cell = round.cell,
 		.value = 1 + random_below(&round.seed, VALUES + VALUES / 2)};
 
-	assert_int_equal(ww_await(&round.cell->wakes, look_as_stream, &waiter, WW_NEVER), WW_OK);
+	assert_ok(ww_await(&round.cell->wakes, look_as_stream, &waiter, WW_NEVER));
 	assert_int_equal(look_hard(&waiter), WW_AWAIT_DONE);
 	return NULL;
 }

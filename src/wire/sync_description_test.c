@@ -203,16 +203,16 @@ UNIT_TEST(what_is_written_is_read)
 	uint8_t bytes[MOST_BYTES];
 
 	write_kind(0, bytes);
-	assert_int_equal(ww_timeline_ref_read(bytes, sizes[0], &timeline), WW_OK);
+	assert_ok(ww_timeline_ref_read(bytes, sizes[0], &timeline));
 	assert_int_equal(timeline.page_bytes, 16384);
 	assert_int_equal(timeline.cell_offset, 256);
 	assert_memory_equal(timeline.page_id, "page", 5);
 	write_kind(1, bytes);
-	assert_int_equal(ww_barrier_ref_read(bytes, sizes[1], &barrier), WW_OK);
+	assert_ok(ww_barrier_ref_read(bytes, sizes[1], &barrier));
 	assert_int_equal(barrier.count, 3);
 	assert_memory_equal(barrier.barrier_id, "barrier", 8);
 	write_kind(2, bytes);
-	assert_int_equal(ww_event_ref_read(bytes, sizes[2], &again), WW_OK);
+	assert_ok(ww_event_ref_read(bytes, sizes[2], &again));
 	assert_int_equal(again.pid, 4711);
 	assert_memory_equal(again.process_id, event.process_id, sizeof(event.process_id));
 	assert_memory_equal(again.device_uuid, event.device_uuid, sizeof(event.device_uuid));
@@ -229,7 +229,7 @@ UNIT_TEST(what_is_written_of_a_pool_is_read)
 	uint8_t bytes[MOST_BYTES];
 
 	write_kind(3, bytes);
-	assert_int_equal(ww_pool_ref_read(bytes, sizes[3], &pool_again), WW_OK);
+	assert_ok(ww_pool_ref_read(bytes, sizes[3], &pool_again));
 	assert_memory_equal(pool_again.pool_id, pool.pool_id, sizeof(pool.pool_id));
 	assert_memory_equal(pool_again.page_id, pool.page_id, sizeof(pool.page_id));
 	assert_memory_equal(pool_again.home_uuid, pool.home_uuid, sizeof(pool.home_uuid));
@@ -238,7 +238,7 @@ UNIT_TEST(what_is_written_of_a_pool_is_read)
 	assert_int_equal(pool_again.slot_count, pool.slot_count);
 	assert_int_equal(pool_again.kind, pool.kind);
 	write_kind(4, bytes);
-	assert_int_equal(ww_pool_holder_ref_read(bytes, sizes[4], &holder_again), WW_OK);
+	assert_ok(ww_pool_holder_ref_read(bytes, sizes[4], &holder_again));
 	assert_memory_equal(holder_again.page_id, holder.page_id, sizeof(holder.page_id));
 	assert_int_equal(holder_again.page_bytes, holder.page_bytes);
 	assert_int_equal(holder_again.marks_bytes, holder.marks_bytes);
@@ -253,7 +253,7 @@ UNIT_TEST(what_is_written_of_a_channel_is_read)
 	uint8_t bytes[MOST_BYTES];
 
 	write_kind(5, bytes);
-	assert_int_equal(ww_channel_ref_read(bytes, sizes[5], &again), WW_OK);
+	assert_ok(ww_channel_ref_read(bytes, sizes[5], &again));
 	assert_memory_equal(again.channel_id, channel.channel_id, sizeof(channel.channel_id));
 	assert_int_equal(again.ring_bytes, channel.ring_bytes);
 	assert_int_equal(again.slot_bytes, channel.slot_bytes);
@@ -261,7 +261,7 @@ UNIT_TEST(what_is_written_of_a_channel_is_read)
 	assert_int_equal(again.held_max, channel.held_max);
 	assert_string_equal((const char *)again.metadata_type, "pose/1");
 	write_kind(6, bytes);
-	assert_int_equal(ww_consumer_ref_read(bytes, sizes[6], &consumer), WW_OK);
+	assert_ok(ww_consumer_ref_read(bytes, sizes[6], &consumer));
 	assert_int_equal(consumer.marks_bytes, 4096);
 	assert_int_equal(consumer.slot_count, 4);
 }
@@ -389,7 +389,7 @@ UNIT_TEST(every_flipped_bit_is_noticed)
 			assert_true(read_kind(kind, bytes, sizes[kind]) < 0);
 			bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
 		}
-		assert_int_equal(read_kind(kind, bytes, sizes[kind]), WW_OK);
+		assert_ok(read_kind(kind, bytes, sizes[kind]));
 	}
 }
 
@@ -421,7 +421,7 @@ UNIT_TEST(what_cannot_be_is_refused)
 	uint8_t bytes[MOST_BYTES];
 
 	ww_timeline_ref_write(&timeline, bytes);
-	assert_int_equal(read_kind(0, bytes, sizes[0]), WW_OK);
+	assert_ok(read_kind(0, bytes, sizes[0]));
 	for (uint64_t page_bytes = 0; page_bytes <= 4097; page_bytes += 4097) {
 		timeline.page_bytes = page_bytes;
 		ww_timeline_ref_write(&timeline, bytes);
@@ -431,7 +431,7 @@ UNIT_TEST(what_cannot_be_is_refused)
 	ww_timeline_ref_write(&timeline, bytes);
 	assert_int_equal(read_kind(0, bytes, sizes[0]), WW_ERR_PROTOCOL);
 	ww_barrier_ref_write(&barrier, bytes);
-	assert_int_equal(read_kind(1, bytes, sizes[1]), WW_OK);
+	assert_ok(read_kind(1, bytes, sizes[1]));
 	for (uint32_t count = 0; count <= 1025; count += 1025) {
 		barrier.count = count;
 		ww_barrier_ref_write(&barrier, bytes);
@@ -464,9 +464,9 @@ UNIT_TEST(what_cannot_be_of_a_pool_is_refused)
 {
 	struct ww_wire_pool_ref ref = a_pool();
 
-	assert_int_equal(read_pool(&ref), WW_OK);
+	assert_ok(read_pool(&ref));
 	ref.kind = WW_MEMORY_HOST;
-	assert_int_equal(read_pool(&ref), WW_OK);
+	assert_ok(read_pool(&ref));
 	ref.kind = 0;
 	assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
 	ref.kind = WW_MEMORY_LEGACY;
@@ -488,7 +488,7 @@ UNIT_TEST(what_cannot_be_of_a_pools_user_is_refused)
 {
 	struct ww_wire_pool_holder_ref ref = a_holder();
 
-	assert_int_equal(read_holder(&ref), WW_OK);
+	assert_ok(read_holder(&ref));
 	for (size_t i = 0; i < IMPOSSIBLE; i++) {
 		ref = a_holder();
 		ref.page_bytes = impossible_bytes[i];
@@ -514,8 +514,8 @@ UNIT_TEST(slots_are_a_power_of_two)
 	for (uint32_t count = 1; count <= UINT32_C(1) << 20; count <<= 1) {
 		pool.slot_count = count;
 		holder.slot_count = count;
-		assert_int_equal(read_pool(&pool), WW_OK);
-		assert_int_equal(read_holder(&holder), WW_OK);
+		assert_ok(read_pool(&pool));
+		assert_ok(read_holder(&holder));
 	}
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		pool.slot_count = wrong[i];

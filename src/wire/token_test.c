@@ -60,9 +60,8 @@ static struct ww_token_info sample(void)
 		.address = "/run/warpway/broker.sock"};
 
 	info.array.struct_size = sizeof(info.array);
-	assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2,
-				 (const int64_t[]){16, 32}, NULL, 0),
-		WW_OK);
+	assert_ok(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2,
+		(const int64_t[]){16, 32}, NULL, 0));
 	info.array.strides[0] = -128;
 	info.array.offset = 15 * ROW_BYTES;
 	return info;
@@ -72,7 +71,7 @@ static struct ww_token made(const struct ww_token_info *info)
 {
 	struct ww_token token;
 
-	assert_int_equal(ww_token_make(info, secret, &token), WW_OK);
+	assert_ok(ww_token_make(info, secret, &token));
 	return token;
 }
 
@@ -135,13 +134,13 @@ UNIT_TEST(golden_bytes)
 	char text[WW_TOKEN_TEXT_BYTES];
 
 	assert_memory_equal(again.bytes, token.bytes, sizeof(token.bytes));
-	assert_int_equal(ww_token_info_get(&token, &info), WW_OK);
+	assert_ok(ww_token_info_get(&token, &info));
 	assert_memory_equal(&info, &want, sizeof(want));
 	ww_token_secret(&token, found);
 	assert_memory_equal(found, secret, sizeof(secret));
-	assert_int_equal(ww_token_to_text(&token, text), WW_OK);
+	assert_ok(ww_token_to_text(&token, text));
 	assert_string_equal(text, golden_text);
-	assert_int_equal(ww_token_from_text(golden_text, &again), WW_OK);
+	assert_ok(ww_token_from_text(golden_text, &again));
 	assert_memory_equal(again.bytes, token.bytes, sizeof(token.bytes));
 }
 
@@ -165,7 +164,7 @@ UNIT_TEST(tokens_are_read_in_turn)
 	for (size_t i = 0; i < 8; i++) { /* each twice, then the other */
 		struct ww_token_info found = WW_INIT(struct ww_token_info);
 
-		assert_int_equal(ww_token_info_get(&tokens[i / 2 % 2], &found), WW_OK);
+		assert_ok(ww_token_info_get(&tokens[i / 2 % 2], &found));
 		assert_memory_equal(&found, &infos[i / 2 % 2], sizeof(found));
 	}
 }
@@ -247,12 +246,12 @@ UNIT_TEST(lies_about_the_envelope)
 UNIT_TEST(lies_about_the_object)
 {
 	assert_fails(read_with(AT_KIND, 0, 2), WW_ERR_PROTOCOL);
-	assert_int_equal(read_with(AT_KIND, 7, 2), WW_OK); /* of a later library */
-	assert_int_equal(read_with(AT_KIND, 0xffff, 2), WW_OK);
+	assert_ok(read_with(AT_KIND, 7, 2)); /* of a later library */
+	assert_ok(read_with(AT_KIND, 0xffff, 2));
 	assert_fails(read_with(AT_ACCESS, 0, 1), WW_ERR_PROTOCOL);
-	assert_int_equal(read_with(AT_ACCESS, 2, 1), WW_OK);
+	assert_ok(read_with(AT_ACCESS, 2, 1));
 	assert_fails(read_with(AT_ACCESS, 3, 1), WW_ERR_PROTOCOL);
-	assert_int_equal(read_with(AT_OFFSET, 0x200000, 8), WW_OK);
+	assert_ok(read_with(AT_OFFSET, 0x200000, 8));
 	assert_fails(read_with(AT_OFFSET, 0x200001, 8), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_OFFSET, 0x400001, 8), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_OFFSET, UINT64_MAX - 0x1fffff, 8),
@@ -263,7 +262,7 @@ UNIT_TEST(lies_about_the_object)
 	assert_fails(read_with(AT_BYTES, 0, 8), WW_ERR_PROTOCOL);
 	assert_true(said("no bytes"));
 	assert_fails(read_with(AT_TOTAL_BYTES, 0, 8), WW_ERR_PROTOCOL);
-	assert_int_equal(read_with(AT_TOTAL_BYTES, INT64_MAX, 8), WW_OK);
+	assert_ok(read_with(AT_TOTAL_BYTES, INT64_MAX, 8));
 	assert_fails(read_with(AT_TOTAL_BYTES, UINT64_C(1) << 63, 8), WW_ERR_PROTOCOL);
 }
 
@@ -281,14 +280,13 @@ UNIT_TEST(lies_about_the_address)
 	assert_fails(read_with(AT_ADDRESS + 30, 'x', 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ADDRESS + 111, 'x', 1), WW_ERR_PROTOCOL);
 	assert_true(said("filled up with zeros"));
-	assert_int_equal(read_with(AT_ADDRESS + 5, 0xa9c3, 2),
-		WW_OK); /* another character, of two bytes */
+	assert_ok(read_with(AT_ADDRESS + 5, 0xa9c3, 2)); /* another character, of two bytes */
 	memset(token.bytes + AT_ADDRESS, '/', WW_ADDRESS_BYTES - 1);
-	assert_int_equal(read_sealed(&token), WW_OK);
+	assert_ok(read_sealed(&token));
 	memset(token.bytes + AT_ADDRESS, '/', WW_ADDRESS_BYTES); /* without an end */
 	assert_fails(read_sealed(&token), WW_ERR_PROTOCOL);
 	memset(token.bytes + AT_ADDRESS, 0, WW_ADDRESS_BYTES);
-	assert_int_equal(read_sealed(&token), WW_OK);
+	assert_ok(read_sealed(&token));
 }
 
 UNIT_TEST(lies_about_the_array)
@@ -303,7 +301,7 @@ UNIT_TEST(lies_about_the_array)
 	assert_fails(read_with(AT_NDIM, UINT32_MAX, 4), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ARRAY_OFFSET, 15 * ROW_BYTES - 1, 8), WW_ERR_PROTOCOL);
 	assert_true(said("1 bytes before its start"));
-	assert_int_equal(read_with(AT_ARRAY_OFFSET, 0x200000 - 128, 8), WW_OK);
+	assert_ok(read_with(AT_ARRAY_OFFSET, 0x200000 - 128, 8));
 	assert_fails(read_with(AT_ARRAY_OFFSET, 0x200000 - 127, 8), WW_ERR_PROTOCOL);
 	assert_true(said("1 bytes behind its end"));
 	assert_fails(read_with(AT_SHAPE, (uint64_t)-1, 8), WW_ERR_PROTOCOL);
@@ -311,7 +309,7 @@ UNIT_TEST(lies_about_the_array)
 	assert_fails(read_with(AT_STRIDE, UINT64_C(1) << 63, 8), WW_ERR_PROTOCOL);
 	assert_fails(read_with(WW_TOKEN_BYTES - 8, 1, 8),
 		WW_ERR_PROTOCOL); /* the last dimension's stride */
-	assert_int_equal(read_with(AT_BYTES, 16 * ROW_BYTES, 8), WW_OK);
+	assert_ok(read_with(AT_BYTES, 16 * ROW_BYTES, 8));
 	assert_fails(read_with(AT_BYTES, 16 * ROW_BYTES - 1, 8),
 		WW_ERR_PROTOCOL); /* it leaves the span, not the memory */
 }
@@ -324,7 +322,7 @@ UNIT_TEST(other_kinds_have_no_bytes)
 	const struct ww_token token = made(&info);
 	struct ww_token_info found = WW_INIT(struct ww_token_info);
 
-	assert_int_equal(ww_token_info_get(&token, &found), WW_OK);
+	assert_ok(ww_token_info_get(&token, &found));
 	assert_memory_equal(&found, &info, sizeof(info));
 }
 
@@ -337,7 +335,7 @@ UNIT_TEST(info_needs_a_size)
 	info.struct_size = offsetof(struct ww_token_info, slice) - 1;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
 	info.struct_size++; /* of a program from before there were slices */
-	assert_int_equal(ww_token_info_get(&token, &info), WW_OK);
+	assert_ok(ww_token_info_get(&token, &info));
 }
 
 #define NOT_MADE(change)                                                            \
@@ -372,7 +370,7 @@ UNIT_TEST(spaces_around_a_text)
 	char text[WW_TOKEN_TEXT_BYTES + 16];
 
 	snprintf(text, sizeof(text), " \t\r\n%s\v\f \r\n", golden_text);
-	assert_int_equal(ww_token_from_text(text, &token), WW_OK);
+	assert_ok(ww_token_from_text(text, &token));
 	assert_memory_equal(token.bytes, want.bytes, sizeof(want.bytes));
 	snprintf(text, sizeof(text), "ww1_ %s", golden_text + 4);
 	assert_fails(ww_token_from_text(text, &token), WW_ERR_PROTOCOL);
@@ -410,7 +408,7 @@ UNIT_TEST(every_changed_character_is_refused)
 			snprintf(text, sizeof(text), "%s", golden_text);
 			text[at] = tries[i];
 			if (is_same)
-				assert_int_equal(ww_token_from_text(text, &token), WW_OK);
+				assert_ok(ww_token_from_text(text, &token));
 			else
 				assert_fails(ww_token_from_text(text, &token), WW_ERR_PROTOCOL);
 		}
@@ -488,9 +486,8 @@ static struct ww_token_info random_info(void)
 		for (uint32_t i = 0; i < ndim; i++)
 			shape[i] = (int64_t)(random_number() % 5);
 		info.array.struct_size = sizeof(info.array);
-		assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_COMPLEX, 64), ndim,
-					 shape, NULL, 0),
-			WW_OK);
+		assert_ok(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_COMPLEX, 64), ndim, shape,
+			NULL, 0));
 	}
 	return info;
 }
@@ -507,14 +504,14 @@ UNIT_TEST(random_tokens_there_and_back)
 		char text[WW_TOKEN_TEXT_BYTES];
 
 		random_bytes(key, sizeof(key));
-		assert_int_equal(ww_token_make(&info, key, &token), WW_OK);
-		assert_int_equal(ww_token_to_text(&token, text), WW_OK);
+		assert_ok(ww_token_make(&info, key, &token));
+		assert_ok(ww_token_to_text(&token, text));
 		assert_true(strspn(text,
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789-_") == strlen(text));
-		assert_int_equal(ww_token_from_text(text, &again), WW_OK);
+		assert_ok(ww_token_from_text(text, &again));
 		assert_memory_equal(&again, &token, sizeof(token));
-		assert_int_equal(ww_token_info_get(&again, &found), WW_OK);
+		assert_ok(ww_token_info_get(&again, &found));
 		assert_memory_equal(&found, &info, sizeof(info));
 		ww_token_secret(&again, found_key);
 		assert_memory_equal(found_key, key, sizeof(key));
@@ -528,15 +525,13 @@ UNIT_TEST(the_longest_text)
 	struct ww_token token;
 	char text[WW_TOKEN_TEXT_BYTES];
 
-	assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS,
-				 (const int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
-				 NULL, 0),
-		WW_OK);
+	assert_ok(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS,
+		(const int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, NULL, 0));
 	info.array.strides[WW_ARRAY_DIMS - 1] = -1;
 	token = made(&info);
-	assert_int_equal(ww_token_to_text(&token, text), WW_OK);
+	assert_ok(ww_token_to_text(&token, text));
 	assert_int_equal(strlen(text), 4 + 683);
-	assert_int_equal(ww_token_from_text(text, &token), WW_OK);
+	assert_ok(ww_token_from_text(text, &token));
 	text[686] ^= 1; /* letters of the same six bits but for the spare ones */
 	assert_int_not_equal(ww_token_from_text(text, &token), WW_OK);
 }

@@ -173,7 +173,7 @@ UNIT_TEST(an_empty_holder_report_is_one)
 	char why[HOLDER_REPORT_REASON_BYTES];
 	size_t count;
 
-	assert_int_equal(holder_report_link(&holder_report), WW_OK);
+	assert_ok(holder_report_link(&holder_report));
 	assert_null(holder_report_holds(&holder_report, &object, &count));
 	assert_int_equal(count, 0);
 	assert_null(holder_report_held(&holder_report, &holder, &count));

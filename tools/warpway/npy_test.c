@@ -152,7 +152,7 @@ UNIT_TEST(fortran_order_becomes_strides)
 	assert_int_equal(array.strides[1], 16);
 	assert_int_equal(array.strides[2], 48);
 	assert_true(npy_is_fortran(&array));
-	assert_int_equal(ww_array_check(&array, 192), WW_OK);
+	assert_ok(ww_array_check(&array, 192));
 }
 
 static void check_refused(int version, const char *text, const char *told)
@@ -273,10 +273,8 @@ UNIT_TEST(written_headers_are_read_back)
 			size_t told;
 			size_t bytes;
 
-			assert_int_equal(ww_array_set(&array,
-						 WW_DTYPE(types[i].code, types[i].bits), ndim,
-						 shape, NULL, 0),
-				WW_OK);
+			assert_ok(ww_array_set(&array, WW_DTYPE(types[i].code, types[i].bits), ndim,
+				shape, NULL, 0));
 			bytes = npy_write(&array, header, reason);
 			assert_int_not_equal(bytes, 0);
 			assert_int_equal(bytes % 64, 0);

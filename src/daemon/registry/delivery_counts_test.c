@@ -134,9 +134,8 @@ static struct object *put_outer(struct fixture *fixture, struct holder *creator)
 	const int fds[3] = {ours.reader, ours.writer, files.outer};
 	struct object *object;
 
-	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_OK);
-	assert_int_equal(object_put(&fixture->registry, creator, &message, fds, 3, 0, 0, &object),
-		WW_OK);
+	assert_ok(delivery_counts_check(&message, fds, 3));
+	assert_ok(object_put(&fixture->registry, creator, &message, fds, 3, 0, 0, &object));
 	drain(fixture);
 	return object;
 }
@@ -160,9 +159,8 @@ static struct object *put_inner(struct fixture *fixture, struct holder *creator,
 
 	message.state = WW_WIRE_STATE_SEALED;
 	memcpy(message.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS, 1 | DELIVERY_COUNTS}, 8);
-	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_OK);
-	assert_int_equal(object_put(&fixture->registry, creator, &message, fds, 3, 0, 0, &object),
-		WW_OK);
+	assert_ok(delivery_counts_check(&message, fds, 3));
+	assert_ok(object_put(&fixture->registry, creator, &message, fds, 3, 0, 0, &object));
 	drain(fixture);
 	return object;
 }
@@ -172,7 +170,7 @@ static struct object *put_chunk(struct fixture *fixture, struct holder *creator,
 	const struct ww_wire_put message = describe_inside(number);
 	struct object *object;
 
-	assert_int_equal(try_put(fixture, creator, &message, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	return object;
 }
 
@@ -264,7 +262,7 @@ COUNTS_TEST(held_for_longer)
 	struct holder *creator = begin(fixture, 1);
 
 	holder_end(registry, creator);
-	assert_int_equal(hold_take(registry, other, find(fixture, NEEDED), 1), WW_OK);
+	assert_ok(hold_take(registry, other, find(fixture, NEEDED), 1));
 	run_until_gone(fixture, OUTER);
 	assert_non_null(find(fixture, NEEDED));
 	holder_end(registry, other);
@@ -468,7 +466,7 @@ COUNTS_TEST(puts_that_are_refused)
 	fds[2] = ours.writer;
 	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_ERR_DESCRIPTOR);
 	fds[2] = files.outer;
-	assert_int_equal(delivery_counts_check(&message, fds, 3), WW_OK);
+	assert_ok(delivery_counts_check(&message, fds, 3));
 }
 
 UNIT_MAIN("delivery_counts")

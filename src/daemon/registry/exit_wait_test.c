@@ -19,7 +19,7 @@ PAGE_TEST(alive_then_over)
 
 	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 	assert_int_equal(registry->accounts.fds, 3);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	must_live();
 	holder_end(registry, creator);
 	must_be_lost();
@@ -69,7 +69,7 @@ PAGE_TEST(without_pidfd)
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_OWNER);
 
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	holder_end(registry, creator);
 	must_be_lost();
 	uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -90,7 +90,7 @@ PAGE_TEST(given_up_but_alive)
 	struct holder *creator = start_holder(fixture, 1, &process);
 
 	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	holder_end(registry, creator);
 	grow_old(fixture);
 	uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -141,9 +141,8 @@ static struct object *put_member(struct fixture *fixture, struct holder *creator
 	name_inside(put.name, "member");
 	put.state = WW_WIRE_STATE_SEALED;
 	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
-	assert_int_equal(object_put(&fixture->registry, creator, &put,
-				 (int[]){ours.reader, ours.writer}, 2, 0, 0, &object),
-		WW_OK);
+	assert_ok(object_put(&fixture->registry, creator, &put, (int[]){ours.reader, ours.writer},
+		2, 0, 0, &object));
 	return object;
 }
 
@@ -172,7 +171,7 @@ PAGE_TEST(member_given_up)
 	}
 	assert_int_equal(ours.page->ended, 0);
 	owner = find_holder(fixture, 2);
-	assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
+	assert_ok(hold_take(registry, owner, find(fixture, 9), 1));
 	kill_process(&process);
 	pass_time(fixture);
 	assert_int_equal(ours.page->ended, 1);
@@ -225,19 +224,18 @@ PAGE_TEST(ended_member_remains)
 		if (how == 0) {
 			hold_drop(registry, hold_find(registry, owner, find(fixture, PAGE_NUMBER)));
 		} else if (how == 1) {
-			assert_int_equal(hold_take(registry, owner, object, 1), WW_OK);
+			assert_ok(hold_take(registry, owner, object, 1));
 			object_end(registry, find(fixture, PAGE_NUMBER), WW_WIRE_WHAT_REMOVED);
 			must_count(fixture, 2, 1, 2, 2);
 		} else if (how == 2) {
-			assert_int_equal(hold_take(registry, owner, object, 1), WW_OK);
+			assert_ok(hold_take(registry, owner, object, 1));
 			object_end_known(registry, object, NULL); /* somebody else */
 			must_count(fixture, 2, 1, 2, 5);
 			object_end_known(registry, object, owner);
 			must_count(fixture, 2, 1, 2, 3);
 			hold_drop(registry, hold_find(registry, owner, object));
 		} else {
-			assert_int_equal(object_set_end(registry, object, ww_clock_now_ns(), 1),
-				WW_OK);
+			assert_ok(object_set_end(registry, object, ww_clock_now_ns(), 1));
 			while (find(fixture, 9))
 				uv_run(&fixture->loop, UV_RUN_ONCE);
 		}
@@ -260,15 +258,13 @@ static struct object *put_staying(struct fixture *fixture, struct holder *owner,
 
 	outer.state = WW_WIRE_STATE_SEALED;
 	memset(outer.fd_access, 0, sizeof(outer.fd_access));
-	assert_int_equal(object_put(&fixture->registry, owner, &outer, NULL, 0, 0, 0, &object),
-		WW_OK);
+	assert_ok(object_put(&fixture->registry, owner, &outer, NULL, 0, 0, 0, &object));
 	name_inside(put.name, "seat");
 	put.state = WW_WIRE_STATE_SEALED;
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
-	assert_int_equal(object_put(&fixture->registry, creator, &put,
-				 (int[]){ours.reader, ours.writer}, 2, 0, 0, &object),
-		WW_OK);
+	assert_ok(object_put(&fixture->registry, creator, &put, (int[]){ours.reader, ours.writer},
+		2, 0, 0, &object));
 	return object;
 }
 
@@ -337,7 +333,7 @@ PAGE_TEST(seat_stays)
 
 		put_staying(fixture, owner, creator);
 		if (is_held) /* by another one as well */
-			assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
+			assert_ok(hold_take(registry, owner, find(fixture, 9), 1));
 		assert_null(find(fixture, PAGE_NUMBER)->nesting);
 		end_seat(fixture, creator, &process, how);
 		for (int round = 0; round < 3; round++) {
@@ -481,11 +477,10 @@ PAGE_TEST(young_beside_old)
 	creators[0] = add_process(fixture, 1, process.pidfd);
 	creators[1] = add_process(fixture, 2, process.pidfd);
 	object = put_page(fixture, creators[0], WW_WIRE_LIFE_HELD);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	put.state = WW_WIRE_STATE_SEALED;
 	memcpy(put.fd_access, (uint8_t[8]){LAST_WILL_ACCESS}, 8);
-	assert_int_equal(object_put(registry, creators[1], &put, &ours.writer, 1, 0, 0, &object),
-		WW_OK);
+	assert_ok(object_put(registry, creators[1], &put, &ours.writer, 1, 0, 0, &object));
 	holder_end(registry, creators[0]);
 	grow_old(fixture);
 	uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -508,7 +503,7 @@ PAGE_TEST(retired_at_last)
 	struct holder *creator = start_holder(fixture, 1, &process);
 
 	object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	unmap_page(fixture, object);
 	take_page_away(fixture, object);
 	kill_process(&process);
@@ -541,16 +536,16 @@ PAGE_TEST(borrowed_pages)
 	struct object *other = put(fixture, creator, 9, "other", WW_WIRE_LIFE_HELD, 1);
 	struct ww_layout_signal_page *page;
 
-	assert_int_equal(last_will_borrow(registry, other, &page), WW_OK);
+	assert_ok(last_will_borrow(registry, other, &page));
 	assert_null(page);
 	last_will_give_back(other, page);
-	assert_int_equal(last_will_borrow(registry, object, &page), WW_OK);
+	assert_ok(last_will_borrow(registry, object, &page));
 	assert_ptr_equal(page, object->last_will->page);
 	ww_signal_page_count_member(page);
 	last_will_give_back(object, page);
 	assert_int_equal(ours.page->members, 1);
 	unmap_page(fixture, object);
-	assert_int_equal(last_will_borrow(registry, object, &page), WW_OK);
+	assert_ok(last_will_borrow(registry, object, &page));
 	ww_signal_page_count_member(page);
 	last_will_give_back(object, page);
 	assert_int_equal(ours.page->members, 2);

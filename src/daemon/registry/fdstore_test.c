@@ -66,9 +66,8 @@ static void supervisor_must_receive(struct fixture *fixture, uint32_t what, uint
 	int fds[WW_PACKET_FDS];
 	size_t got;
 
-	assert_int_equal(ww_packet_receive(fixture->supervisor, &message, sizeof(message), &bytes,
-				 fds, &got),
-		WW_OK);
+	assert_ok(ww_packet_receive(fixture->supervisor, &message, sizeof(message), &bytes, fds,
+		&got));
 	assert_int_equal(bytes, sizeof(message));
 	assert_int_equal(message.what, what);
 	assert_int_equal(message.count, count);
@@ -88,7 +87,7 @@ static void hear_nothing(struct fixture *fixture)
 /* A fdstore with nothing in it. */
 static void fdstore_begin(struct fixture *fixture)
 {
-	assert_int_equal(fdstore_adopted(&fixture->fdstore), WW_OK);
+	assert_ok(fdstore_adopted(&fixture->fdstore));
 	supervisor_must_receive(fixture, SUPERVISOR_DROP_RANGE, 2, FIRST, 0);
 }
 
@@ -98,7 +97,7 @@ static void fdstore_must_keep(struct fixture *fixture, size_t count, uint32_t *o
 
 	for (size_t i = 0; i < 8; i++)
 		fds[i] = fixture->file;
-	assert_int_equal(fdstore_keep(&fixture->fdstore, fds, count, out_numbers), WW_OK);
+	assert_ok(fdstore_keep(&fixture->fdstore, fds, count, out_numbers));
 }
 
 #define FDSTORE_TEST(name) UNIT_TEST_ON(name, fixture_start, fixture_stop, struct fixture *fixture)
@@ -204,10 +203,10 @@ FDSTORE_TEST(adopted_after_a_restart)
 	uint32_t numbers[8];
 
 	broker_leave(fixture, left, 6);
-	assert_int_equal(fdstore_adopt(&fixture->fdstore, FIRST + 9), WW_OK);
-	assert_int_equal(fdstore_adopt(&fixture->fdstore, FIRST), WW_OK);
-	assert_int_equal(fdstore_adopt(&fixture->fdstore, FIRST + 4), WW_OK);
-	assert_int_equal(fdstore_adopted(&fixture->fdstore), WW_OK);
+	assert_ok(fdstore_adopt(&fixture->fdstore, FIRST + 9));
+	assert_ok(fdstore_adopt(&fixture->fdstore, FIRST));
+	assert_ok(fdstore_adopt(&fixture->fdstore, FIRST + 4));
+	assert_ok(fdstore_adopted(&fixture->fdstore));
 	assert_int_equal(fixture->fdstore.used, 3);
 	supervisor_must_receive(fixture, SUPERVISOR_DROP_RANGE, 2, FIRST + 5, 0);
 	supervisor_must_receive(fixture, SUPERVISOR_DROP_RANGE, 2, FIRST + 1, 0);
@@ -227,8 +226,8 @@ FDSTORE_TEST(clean_gaps_need_no_message)
 
 	broker_leave(fixture, left, 3);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(fdstore_adopt(&fixture->fdstore, left[i]), WW_OK);
-	assert_int_equal(fdstore_adopted(&fixture->fdstore), WW_OK);
+		assert_ok(fdstore_adopt(&fixture->fdstore, left[i]));
+	assert_ok(fdstore_adopted(&fixture->fdstore));
 	/* A wide gap is not looked through. */
 	supervisor_must_receive(fixture, SUPERVISOR_DROP_RANGE, 2, FIRST + 4, 0);
 	supervisor_must_receive(fixture, SUPERVISOR_DROP_RANGE, 2, FIRST + 41, 0);
@@ -240,7 +239,7 @@ FDSTORE_TEST(what_cannot_be_adopted)
 	const uint32_t left[] = {FIRST};
 
 	broker_leave(fixture, left, 1);
-	assert_int_equal(fdstore_adopt(&fixture->fdstore, FIRST), WW_OK);
+	assert_ok(fdstore_adopt(&fixture->fdstore, FIRST));
 	assert_fails(fdstore_adopt(&fixture->fdstore, FIRST), WW_ERR_DESCRIPTOR);
 	assert_fails(fdstore_adopt(&fixture->fdstore, FIRST + 1), WW_ERR_DESCRIPTOR);
 	assert_fails(fdstore_adopt(&fixture->fdstore, FIRST - 1), WW_ERR_DESCRIPTOR);

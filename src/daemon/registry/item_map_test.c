@@ -46,7 +46,7 @@ UNIT_TEST(everything_is_found_until_removed)
 	open_map(&map);
 	assert_null(item_map_first(&map, 1));
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_int_equal(item_map_insert(&map, i, i % HASHES), WW_OK);
+		assert_ok(item_map_insert(&map, i, i % HASHES));
 	assert_int_equal(map.count, COUNT);
 	assert_true(map.bucket_count >= COUNT);
 	for (uint32_t i = 0; i < COUNT; i++)

@@ -106,9 +106,8 @@ struct holder *add_process(struct fixture *fixture, uint8_t number, int pidfd)
 	uint8_t process_id[16] = {number};
 	struct holder *holder;
 
-	assert_int_equal(holder_add(&fixture->registry, process_id, 1000 + number, 7, 7, pidfd,
-				 "creator", &holder),
-		WW_OK);
+	assert_ok(holder_add(&fixture->registry, process_id, 1000 + number, 7, 7, pidfd, "creator",
+		&holder));
 	drain(fixture);
 	return holder;
 }
@@ -127,9 +126,8 @@ struct object *put_page(struct fixture *fixture, struct holder *creator, uint8_t
 
 	put.state = WW_WIRE_STATE_SEALED;
 	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
-	assert_int_equal(last_will_check(&put, fds, 2), WW_OK);
-	assert_int_equal(object_put(&fixture->registry, creator, &put, fds, 2, 0, 0, &object),
-		WW_OK);
+	assert_ok(last_will_check(&put, fds, 2));
+	assert_ok(object_put(&fixture->registry, creator, &put, fds, 2, 0, 0, &object));
 	drain(fixture);
 	assert_non_null(object->last_will);
 	return object;

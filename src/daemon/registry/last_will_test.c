@@ -14,7 +14,7 @@ PAGE_TEST(creator_releases)
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
 
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	hold_drop(registry, hold_find(registry, creator, object));
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
 	must_have(fixture, 1, 2, 1, 0);
@@ -41,7 +41,7 @@ PAGE_TEST(killed_at_the_first_step)
 	struct holder *creator = add_process(fixture, 1, -1);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	put(fixture, creator, 9, "other", WW_WIRE_LIFE_OWNER, 1);
 	restart(fixture);
 	must_live();
@@ -121,7 +121,7 @@ PAGE_TEST(creator_is_lost)
 		struct holder *creator = add_process(fixture, 1, -1);
 		struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
 
-		assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+		assert_ok(hold_take(registry, waiter, object, 1));
 		if (is_removed)
 			object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 		object_record(registry, object)->maker = 0;
@@ -154,9 +154,7 @@ PAGE_TEST(many_last_wills)
 		make_page();
 		put.state = WW_WIRE_STATE_SEALED;
 		memcpy(put.fd_access, (uint8_t[8]){LAST_WILL_ACCESS}, 8);
-		assert_int_equal(object_put(registry, creator, &put, &ours.writer, 1, 0, 0,
-					 &object),
-			WW_OK);
+		assert_ok(object_put(registry, creator, &put, &ours.writer, 1, 0, 0, &object));
 		drain(fixture);
 		pages[i] = mmap(NULL, WW_SIGNAL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 			ours.writer, 0);
@@ -225,7 +223,7 @@ static void page_prepare(struct fixture *fixture, int how)
 	struct holder *waiter = add_holder(fixture, 2, 8);
 	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
 
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	assert_ok(hold_take(registry, waiter, object, 1));
 	if (how == 1)
 		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 	if (how == 2) {
@@ -272,7 +270,7 @@ PAGE_TEST(damaged_records)
 				close_registry(fixture);
 				pwrite(FIRST + fields[i].table, field, fields[i].bytes,
 					(off_t)(64 + fields[i].at));
-				assert_int_equal(open_registry(fixture), WW_OK);
+				assert_ok(open_registry(fixture));
 				drain(fixture);
 				end_all(fixture);
 			}

@@ -29,13 +29,13 @@ static int table_file_create(void)
 {
 	int fd;
 
-	assert_int_equal(table_create(&layout, &fd), WW_OK);
+	assert_ok(table_create(&layout, &fd));
 	return fd;
 }
 
 static void open_table(struct table *table, int fd)
 {
-	assert_int_equal(table_open(table, fd, &layout), WW_OK);
+	assert_ok(table_open(table, fd, &layout));
 }
 
 /* Takes a record and fills it, without its state. */
@@ -44,7 +44,7 @@ static uint32_t record_add_uncommitted(struct table *table, uint32_t number)
 	struct record *record;
 	uint32_t index = UINT32_MAX;
 
-	assert_int_equal(table_take(table, &index), WW_OK);
+	assert_ok(table_take(table, &index));
 	record = table_record(table, index);
 	record->number = number;
 	memset(record->rest, 0xa5, sizeof(record->rest));
@@ -98,7 +98,7 @@ UNIT_TEST(a_record_comes_and_goes)
 	int fd = table_file_create();
 
 	open_table(&table, fd);
-	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_ok(table_take(&table, &index));
 	assert_int_equal(index, 0);
 	assert_true(is_blank(&table, index));
 	assert_int_equal(record_add(&table, 5), 1);
@@ -138,11 +138,11 @@ UNIT_TEST(the_next_process_finds_what_was_committed)
 			assert_int_equal(record->number, 100 + i);
 	}
 	/* The lowest first; what was never committed is blank again. */
-	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_ok(table_take(&table, &index));
 	assert_int_equal(index, 2);
-	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_ok(table_take(&table, &index));
 	assert_int_equal(index, 5);
-	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_ok(table_take(&table, &index));
 	assert_int_equal(index, 8);
 	assert_true(is_blank(&table, 8));
 	table_close(&table);

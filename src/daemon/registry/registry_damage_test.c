@@ -70,13 +70,13 @@ static void registry_populate(struct fixture *fixture)
 
 		object = put(fixture, number == 3 ? second : first, number, name, WW_WIRE_LIFE_KEPT,
 			number);
-		assert_int_equal(hold_take(registry, second, object, 1), WW_OK);
+		assert_ok(hold_take(registry, second, object, 1));
 	}
-	assert_int_equal(hold_escrow(registry, second->account, object, 1, 3, FAR), WW_OK);
+	assert_ok(hold_escrow(registry, second->account, object, 1, 3, FAR));
 	writing.state = WW_WIRE_STATE_WRITING;
-	assert_int_equal(try_put(fixture, first, &writing, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, first, &writing, 1, &object));
 	object = put(fixture, first, 5, "removed", WW_WIRE_LIFE_HELD, 1);
-	assert_int_equal(hold_take(registry, second, object, 2), WW_OK);
+	assert_ok(hold_take(registry, second, object, 2));
 	object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 	put(fixture, second, 6, "", WW_WIRE_LIFE_OWNER, 1);
 }
@@ -107,7 +107,7 @@ static void end_all(struct fixture *fixture)
 /* @object: which one was damaged itself; 0: none. */
 static void registry_must_survive(struct fixture *fixture, uint32_t object)
 {
-	assert_int_equal(open_registry(fixture), WW_OK);
+	assert_ok(open_registry(fixture));
 	drain(fixture);
 	for (uint32_t number = 1; number <= 3; number++)
 		assert_true(number == object || find(fixture, number));
@@ -186,7 +186,7 @@ static void prepare_damage(struct fixture *fixture)
 
 static void finish_damage(struct fixture *fixture)
 {
-	assert_int_equal(open_registry(fixture), WW_OK);
+	assert_ok(open_registry(fixture));
 	must_have(fixture, 6, 2, 10, 8);
 	end_all(fixture);
 }
@@ -252,7 +252,7 @@ REGISTRY_TEST(damaged_beyond_repair)
 			pwrite(FIRST + table, &byte, 1,
 				(off_t)(64 + random_below((uint32_t)snapshot.count[table] - 64)));
 		}
-		assert_int_equal(open_registry(fixture), WW_OK);
+		assert_ok(open_registry(fixture));
 		drain(fixture);
 		end_all(fixture);
 		close_registry(fixture);

@@ -45,7 +45,7 @@ ww_status open_registry(struct fixture *fixture)
 {
 	struct registry *registry = &fixture->registry;
 
-	assert_int_equal(fdstore_open(&fixture->fdstore, fixture->broker, FIRST, LIMIT), WW_OK);
+	assert_ok(fdstore_open(&fixture->fdstore, fixture->broker, FIRST, LIMIT));
 	memset(registry, 0, sizeof(*registry));
 	registry->fdstore = &fixture->fdstore;
 	registry->loop = &fixture->loop;
@@ -67,7 +67,7 @@ void close_registry(struct fixture *fixture)
 void restart(struct fixture *fixture)
 {
 	close_registry(fixture);
-	assert_int_equal(open_registry(fixture), WW_OK);
+	assert_ok(open_registry(fixture));
 	drain(fixture);
 }
 
@@ -105,9 +105,8 @@ struct holder *add_holder(struct fixture *fixture, uint8_t number, uid_t uid)
 	uint8_t process_id[16] = {number};
 	struct holder *holder;
 
-	assert_int_equal(holder_add(&fixture->registry, process_id, 1000 + number, uid, uid, -1,
-				 "test", &holder),
-		WW_OK);
+	assert_ok(holder_add(&fixture->registry, process_id, 1000 + number, uid, uid, -1, "test",
+		&holder));
 	return holder;
 }
 
@@ -146,7 +145,7 @@ struct object *put(struct fixture *fixture, struct holder *creator, uint32_t num
 	const struct ww_wire_put message = describe(number, name, life);
 	struct object *object;
 
-	assert_int_equal(try_put(fixture, creator, &message, fd_count, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, fd_count, &object));
 	return object;
 }
 

@@ -142,9 +142,8 @@ static void random_put(struct fixture *fixture, struct model *model, int holder,
 	message.state = item->state;
 	message.kind = (uint16_t)(1 + random_below(DEVICE_TOTAL_KINDS + 2));
 	message.home_uuid[3] = (uint8_t)random_below(DEVICE_TOTALS_MOST + 8);
-	assert_int_equal(try_put(fixture, find_holder(fixture, (uint8_t)holder + 1), &message,
-				 item->fds, &object),
-		WW_OK);
+	assert_ok(try_put(fixture, find_holder(fixture, (uint8_t)holder + 1), &message, item->fds,
+		&object));
 }
 
 static void random_name(struct fixture *fixture, struct model_object *item)
@@ -160,8 +159,7 @@ static void random_name(struct fixture *fixture, struct model_object *item)
 	item->state = WW_WIRE_STATE_SEALED;
 	message = describe(item->number, name, item->life);
 	message.state = item->state;
-	assert_int_equal(object_name(&fixture->registry, item_object(fixture, item), &message, 5),
-		WW_OK);
+	assert_ok(object_name(&fixture->registry, item_object(fixture, item), &message, 5));
 }
 
 static void random_deliver(struct fixture *fixture, struct model_object *item, int holder)
@@ -174,9 +172,8 @@ static void random_deliver(struct fixture *fixture, struct model_object *item, i
 		message.secret[i] = (uint8_t)(1 + random_below(255));
 	item->deliveries++;
 	item->exported[holder]++;
-	assert_int_equal(delivery_make(&fixture->registry, who, item_object(fixture, item),
-				 &message, &hold),
-		WW_OK);
+	assert_ok(delivery_make(&fixture->registry, who, item_object(fixture, item), &message,
+		&hold));
 }
 
 /* One step with a holder that is there and an object that is there. */
@@ -199,14 +196,13 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	case 1:
 		if (!is_removed) {
 			item->holders |= 1U << holder;
-			assert_int_equal(hold_take(registry, who, object, 1), WW_OK);
+			assert_ok(hold_take(registry, who, object, 1));
 		}
 		break;
 	case 2:
 		if (!is_removed) {
 			item->escrows++;
-			assert_int_equal(hold_escrow(registry, who->account, object, 1, 1, FAR),
-				WW_OK);
+			assert_ok(hold_escrow(registry, who->account, object, 1, 1, FAR));
 		}
 		break;
 	case 3:

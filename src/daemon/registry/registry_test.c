@@ -43,9 +43,9 @@ REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
 	put(fixture, creator, 2, "owner", WW_WIRE_LIFE_OWNER, 1);
 	put(fixture, creator, 3, "kept", WW_WIRE_LIFE_KEPT, 1);
 	writing.state = WW_WIRE_STATE_WRITING;
-	assert_int_equal(try_put(fixture, creator, &writing, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &writing, 1, &object));
 	for (uint32_t number = 1; number <= 4; number++)
-		assert_int_equal(hold_take(registry, other, find(fixture, number), 1), WW_OK);
+		assert_ok(hold_take(registry, other, find(fixture, number), 1));
 	/* One that waits for its name is kept for its creator only. */
 	put(fixture, creator, 5, "", WW_WIRE_LIFE_KEPT, 0);
 	holder_end(registry, creator);
@@ -73,11 +73,11 @@ REGISTRY_TEST(a_creator_releases_what_it_put)
 	struct object *said = put(fixture, creator, 1, "said", WW_WIRE_LIFE_OWNER, 0);
 	struct object *given = put(fixture, creator, 2, "given", WW_WIRE_LIFE_OWNER, 1);
 
-	assert_int_equal(hold_escrow(registry, creator->account, said, 1, 0, FAR), WW_OK);
-	assert_int_equal(hold_take(registry, other, said, 1), WW_OK);
+	assert_ok(hold_escrow(registry, creator->account, said, 1, 0, FAR));
+	assert_ok(hold_take(registry, other, said, 1));
 	hold_drop(registry, hold_find(registry, other, said));
 	assert_ptr_equal(object_find(registry, "said"), said);
-	assert_int_equal(hold_take(registry, other, said, 1), WW_OK);
+	assert_ok(hold_take(registry, other, said, 1));
 	hold_drop(registry, hold_find(registry, creator, said));
 	assert_null(object_find(registry, "said"));
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
@@ -100,9 +100,9 @@ REGISTRY_TEST(escrows_end_by_time_and_by_use)
 	struct object *object = put(fixture, creator, 1, "", WW_WIRE_LIFE_HELD, 1);
 	struct account *account = creator->account;
 
-	assert_int_equal(hold_escrow(registry, account, object, 1, 2, FAR), WW_OK);
-	assert_int_equal(hold_escrow(registry, account, object, 2, 0, FAR), WW_OK);
-	assert_int_equal(hold_escrow(registry, account, object, 1, 0, ww_clock_now_ns()), WW_OK);
+	assert_ok(hold_escrow(registry, account, object, 1, 2, FAR));
+	assert_ok(hold_escrow(registry, account, object, 2, 0, FAR));
+	assert_ok(hold_escrow(registry, account, object, 1, 0, ww_clock_now_ns()));
 	assert_int_equal(object_escrows(object), 3);
 	while (object_escrows(object) == 3)
 		uv_run(&fixture->loop, UV_RUN_ONCE);
@@ -128,9 +128,9 @@ REGISTRY_TEST(revoked)
 	struct ww_layout_object_record before = *object_record(registry, object);
 	struct ww_layout_object_record after;
 
-	assert_int_equal(hold_escrow(registry, maker->account, object, 1, 2, FAR), WW_OK);
-	assert_int_equal(hold_escrow(registry, maker->account, object, 2, 0, FAR), WW_OK);
-	assert_int_equal(object_revoke(registry, object), WW_OK);
+	assert_ok(hold_escrow(registry, maker->account, object, 1, 2, FAR));
+	assert_ok(hold_escrow(registry, maker->account, object, 2, 0, FAR));
+	assert_ok(object_revoke(registry, object));
 	assert_int_equal(object_escrows(object), 0);
 	must_have(fixture, 1, 1, 1, 1);
 	after = *object_record(registry, object);
@@ -140,10 +140,10 @@ REGISTRY_TEST(revoked)
 	restart(fixture);
 	object = find(fixture, 1);
 	assert_memory_equal(object_record(registry, object), &after, sizeof(after));
-	assert_int_equal(hold_escrow(registry, object_account(object), object, 1, 0, FAR), WW_OK);
+	assert_ok(hold_escrow(registry, object_account(object), object, 1, 0, FAR));
 	holder_end(registry, object->creator);
 	must_have(fixture, 1, 0, 1, 1);
-	assert_int_equal(object_revoke(registry, find(fixture, 1)), WW_OK);
+	assert_ok(object_revoke(registry, find(fixture, 1)));
 	must_be_empty(fixture);
 }
 
@@ -156,14 +156,14 @@ REGISTRY_TEST(time_to_live)
 	uint64_t expires_ns;
 
 	message.ttl_ns = 1;
-	assert_int_equal(try_put(fixture, creator, &message, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	while (object_find(registry, "brief"))
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_EXPIRED], 1);
 	must_have(fixture, 1, 1, 1, 0);
 	message = describe(2, "long", WW_WIRE_LIFE_KEPT);
 	message.ttl_ns = UINT64_C(3600000000000);
-	assert_int_equal(try_put(fixture, creator, &message, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	expires_ns = object_record(registry, object)->expires_ns;
 	restart(fixture);
 	object = object_find(registry, "long");
@@ -187,7 +187,7 @@ REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 	struct object *object;
 
 	message.bytes = INT64_MAX;
-	assert_int_equal(try_put(fixture, creator, &message, 3, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 3, &object));
 	message = describe(2, "more", WW_WIRE_LIFE_HELD);
 	message.bytes = UINT64_MAX - INT64_MAX + 1;
 	assert_fails(try_put(fixture, creator, &message, 3, &object), WW_ERR_QUOTA);
@@ -227,7 +227,7 @@ REGISTRY_TEST(a_name_comes_later)
 	memcpy(object_record(registry, object)->name + 1, "unfinished", 11);
 	restart(fixture);
 	object = find(fixture, 1);
-	assert_int_equal(object_name(registry, object, &message, 3), WW_OK);
+	assert_ok(object_name(registry, object, &message, 3));
 	assert_ptr_equal(object_find(registry, "x"), object);
 	assert_int_equal(object_record(registry, object)->gid, 3);
 	holder_end(registry, find_holder(fixture, 1));
@@ -246,7 +246,7 @@ REGISTRY_TEST(unfinished_ends_are_finished)
 	struct object *object;
 
 	message.state = WW_WIRE_STATE_WRITING;
-	assert_int_equal(try_put(fixture, creator, &message, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	put(fixture, creator, 2, "owned", WW_WIRE_LIFE_OWNER, 1);
 	put(fixture, creator, 3, "held", WW_WIRE_LIFE_HELD, 1);
 	put(fixture, creator, 4, "kept", WW_WIRE_LIFE_KEPT, 1);
@@ -276,14 +276,14 @@ REGISTRY_TEST(one_id_twice)
 	struct object *object;
 	uint8_t id[16] = {1};
 
-	assert_int_equal(hold_take(registry, other, former, 1), WW_OK);
+	assert_ok(hold_take(registry, other, former, 1));
 	object_end(registry, former, WW_WIRE_WHAT_REMOVED);
 	assert_null(find(fixture, 1));
 	assert_ptr_equal(hold_object(registry, hold_find_id(registry, other, id)), former);
 	object = put(fixture, creator, 1, "x", WW_WIRE_LIFE_HELD, 1);
 	assert_ptr_equal(find(fixture, 1), object);
 	assert_ptr_equal(hold_object(registry, hold_find_id(registry, other, id)), former);
-	assert_int_equal(hold_take(registry, other, object, 1), WW_OK);
+	assert_ok(hold_take(registry, other, object, 1));
 	assert_ptr_equal(hold_object(registry, hold_find_id(registry, other, id)), object);
 	restart(fixture);
 	must_have(fixture, 2, 2, 4, 1);
@@ -304,7 +304,7 @@ static struct object *put_writing(struct fixture *fixture, struct holder *creato
 	struct object *object;
 
 	message.state = WW_WIRE_STATE_WRITING;
-	assert_int_equal(try_put(fixture, creator, &message, 1, &object), WW_OK);
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	return object;
 }
 
@@ -419,12 +419,10 @@ REGISTRY_TEST(a_hold_is_found_among_many)
 	for (uint32_t i = 2; i < CROWD; i++)
 		last = put(fixture, creator, i, "", WW_WIRE_LIFE_HELD, 0);
 	for (uint32_t i = 0; i < CROWD; i++) {
-		assert_int_equal(hold_escrow(registry, creator->account, object, 1, 0,
-					 ww_clock_now_ns() + 3600000000000),
-			WW_OK);
-		assert_int_equal(hold_escrow(registry, creator->account, last, 1, 0,
-					 ww_clock_now_ns() + 3600000000000),
-			WW_OK);
+		assert_ok(hold_escrow(registry, creator->account, object, 1, 0,
+			ww_clock_now_ns() + 3600000000000));
+		assert_ok(hold_escrow(registry, creator->account, last, 1, 0,
+			ww_clock_now_ns() + 3600000000000));
 	}
 	assert_true(find_ns(registry, creator, object) < 100 * (alone_ns + 100));
 	assert_true(find_ns(registry, creator, last) < 100 * (alone_ns + 100));
@@ -457,7 +455,7 @@ REGISTRY_TEST(who_does_not_come_back_is_counted)
 	registry->accounts.place_limit = 5;
 	assert_fails(account_check_process(&registry->accounts, account), WW_ERR_QUOTA);
 	registry->accounts.place_limit = 6;
-	assert_int_equal(account_check_process(&registry->accounts, account), WW_OK);
+	assert_ok(account_check_process(&registry->accounts, account));
 	/* One connects again, one ends, one releases the last object that it had. */
 	holder_attach(registry, find_holder(fixture, 2));
 	holder_end(registry, find_holder(fixture, 3));

@@ -31,7 +31,7 @@ static struct size_key item_key(const struct table *of, uint32_t index)
 
 static void open_order(struct size_order *order)
 {
-	assert_int_equal(key_hash_open(), WW_OK);
+	assert_ok(key_hash_open());
 	for (size_t i = 0; i < COUNT; i += TABLE_CHUNK)
 		chunks[i / TABLE_CHUNK] = (uint8_t *)&items[i];
 	for (size_t i = 0; i < COUNT; i++)

@@ -40,15 +40,15 @@ UNIT_TEST(copies_wait_for_what_came_before)
 	sem_t gate;
 
 	sem_init(&gate, 0, 0);
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(ww_stream_call(stream, wait_for, &gate), WW_OK);
-	assert_int_equal(ww_stream_copy(stream, to, from, sizeof(to)), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(ww_stream_call(stream, wait_for, &gate));
+	assert_ok(ww_stream_copy(stream, to, from, sizeof(to)));
 	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
 	assert_string_equal(to, "old");
 	sem_post(&gate);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_string_equal(to, "new");
-	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_ok(ww_stream_query(stream));
 	ww_stream_unref(stream);
 	sem_destroy(&gate);
 }
@@ -58,16 +58,16 @@ UNIT_TEST(fills)
 	uint32_t words[4] = {1, 1, 1, 1};
 	ww_stream *stream;
 
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(ww_stream_fill(stream, &words[1], 0xaabbccdd, 4, 2), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(ww_stream_fill(stream, &words[1], 0xaabbccdd, 4, 2));
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(words[0], 1);
 	assert_int_equal(words[1], 0xaabbccdd);
 	assert_int_equal(words[2], 0xaabbccdd);
 	assert_int_equal(words[3], 1);
-	assert_int_equal(ww_stream_fill(stream, words, 0xaabbccdd, 2, 3), WW_OK);
-	assert_int_equal(ww_stream_fill(stream, &words[3], 0x11ff, 1, 3), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_fill(stream, words, 0xaabbccdd, 2, 3));
+	assert_ok(ww_stream_fill(stream, &words[3], 0x11ff, 1, 3));
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(words[0], 0xccddccdd);
 	assert_int_equal(words[1], 0xaabbccdd);
 	assert_int_equal(words[3], 0x00ffffff);
@@ -85,15 +85,15 @@ UNIT_TEST(pending_work_keeps_its_memory)
 	sem_t gate;
 
 	sem_init(&gate, 0, 0);
-	assert_int_equal(ww_mapping_create(device, WW_MEMORY_VMM, 2 << 20, &memory), WW_OK);
+	assert_ok(ww_mapping_create(device, WW_MEMORY_VMM, 2 << 20, &memory));
 	memcpy(memory->host_pointer, "new", 4);
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(ww_stream_call(stream, wait_for, &gate), WW_OK);
-	assert_int_equal(ww_stream_copy(stream, to, memory->pointer, sizeof(to)), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(ww_stream_call(stream, wait_for, &gate));
+	assert_ok(ww_stream_copy(stream, to, memory->pointer, sizeof(to)));
 	ww_mapping_unref(memory);
 	assert_int_equal(ww_mapping_count(), 1);
 	sem_post(&gate);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_string_equal(to, "new");
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
@@ -106,8 +106,8 @@ UNIT_TEST(the_last_unref_runs_what_is_left)
 	char to[] = "old";
 	ww_stream *stream;
 
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(ww_stream_copy(stream, to, from, sizeof(to)), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(ww_stream_copy(stream, to, from, sizeof(to)));
 	ww_stream_unref(stream);
 	assert_string_equal(to, "new");
 }
@@ -141,9 +141,9 @@ UNIT_TEST(a_stream_cannot_wait_for_itself)
 {
 	struct inside inside;
 
-	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
-	assert_int_equal(ww_stream_call(inside.stream, synchronize_inside, &inside), WW_OK);
-	assert_int_equal(ww_stream_synchronize(inside.stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_create(device, &inside.stream));
+	assert_ok(ww_stream_call(inside.stream, synchronize_inside, &inside));
+	assert_ok(ww_stream_synchronize(inside.stream, WW_FOREVER, NULL));
 	assert_int_equal(atomic_load(&inside.status), WW_ERR_INVALID);
 	ww_stream_unref(inside.stream);
 }
@@ -156,10 +156,10 @@ UNIT_TEST(a_stream_may_end_by_its_own_hand)
 
 	sem_init(&inside.done, 0, 0);
 	sem_init(&gate, 0, 0);
-	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
-	assert_int_equal(ww_stream_call(inside.stream, wait_for, &gate), WW_OK);
-	assert_int_equal(ww_stream_call(inside.stream, unref_inside, &inside), WW_OK);
-	assert_int_equal(ww_stream_call(inside.stream, post, &inside.done), WW_OK);
+	assert_ok(ww_stream_create(device, &inside.stream));
+	assert_ok(ww_stream_call(inside.stream, wait_for, &gate));
+	assert_ok(ww_stream_call(inside.stream, unref_inside, &inside));
+	assert_ok(ww_stream_call(inside.stream, post, &inside.done));
 	sem_post(&gate);
 	wait_for(&inside.done);
 	sem_destroy(&gate);
@@ -177,7 +177,7 @@ static struct ww_mapping *map_words(struct words **out_words)
 {
 	struct ww_mapping *mapping;
 
-	assert_int_equal(ww_mapping_create(device, WW_MEMORY_HOST, 4096, &mapping), WW_OK);
+	assert_ok(ww_mapping_create(device, WW_MEMORY_HOST, 4096, &mapping));
 	*out_words = mapping->host_pointer;
 	return mapping;
 }
@@ -218,16 +218,16 @@ UNIT_TEST(streams_wait_for_values)
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
 	store(&words->value, UINT64_MAX); /* one behind 0 */
-	assert_int_equal(wait_for_value(stream, mapping, 3), WW_OK);
+	assert_ok(wait_for_value(stream, mapping, 3));
 	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
 	store(&words->value, 2);
 	ww_await_wake(&words->wakes);
 	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
 	store(&words->value, INT64_MAX);
 	ww_await_wake(&words->wakes);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(words->wakes, 2);
 	ww_stream_unref(stream);
 	ww_mapping_unref(mapping);
@@ -240,13 +240,13 @@ UNIT_TEST(streams_answer_each_other)
 	ww_stream *streams[2];
 
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(ww_stream_create(device, &streams[i]), WW_OK);
+		assert_ok(ww_stream_create(device, &streams[i]));
 	for (uint64_t i = 0; i < 1000; i++) {
-		assert_int_equal(wait_for_value(streams[i % 2], mapping, i), WW_OK);
-		assert_int_equal(write_value(streams[i % 2], mapping, i + 1), WW_OK);
+		assert_ok(wait_for_value(streams[i % 2], mapping, i));
+		assert_ok(write_value(streams[i % 2], mapping, i + 1));
 	}
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(ww_stream_synchronize(streams[i], WW_FOREVER, NULL), WW_OK);
+		assert_ok(ww_stream_synchronize(streams[i], WW_FOREVER, NULL));
 	assert_int_equal(words->value, 1000);
 	assert_int_equal(words->wakes, 1000);
 	for (int i = 0; i < 2; i++)
@@ -261,12 +261,12 @@ UNIT_TEST(streams_look_where_a_gpu_stores)
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(wait_for_value(stream, mapping, 1));
 	__atomic_store_n(&words->by_gpu, 1, __ATOMIC_RELEASE);
 	ww_await_wake(&words->wakes);
 	store(&words->value, 1);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_mapping_unref(mapping);
 }
@@ -277,13 +277,13 @@ UNIT_TEST(a_wait_keeps_its_memory)
 	struct ww_mapping *mapping = map_words(&words);
 	ww_stream *stream;
 
-	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
-	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
+	assert_ok(ww_stream_create(device, &stream));
+	assert_ok(wait_for_value(stream, mapping, 1));
 	ww_mapping_unref(mapping);
 	assert_int_equal(ww_mapping_count(), 1);
 	store(&words->value, 1);
 	ww_await_wake(&words->wakes);
-	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
 }

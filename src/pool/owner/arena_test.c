@@ -37,7 +37,7 @@ static struct ww_arena_block *add(void *chunk, uint64_t units)
 {
 	struct ww_arena_block *block;
 
-	assert_int_equal(ww_arena_add(&arena, chunk, units * UNIT, &block), WW_OK);
+	assert_ok(ww_arena_add(&arena, chunk, units * UNIT, &block));
 	return block;
 }
 
@@ -45,7 +45,7 @@ static struct ww_arena_block *take(uint64_t units)
 {
 	struct ww_arena_block *block;
 
-	assert_int_equal(ww_arena_take(&arena, units * UNIT, UNIT, &block), WW_OK);
+	assert_ok(ww_arena_take(&arena, units * UNIT, UNIT, &block));
 	assert_int_equal(block->bytes, units * UNIT);
 	return block;
 }
@@ -122,7 +122,7 @@ UNIT_TEST(an_aligned_block_leaves_its_front)
 	ww_arena_init(&arena);
 	add(NULL, 64);
 	first = take(1);
-	assert_int_equal(ww_arena_take(&arena, 16 * UNIT, 16 * UNIT, &block), WW_OK);
+	assert_ok(ww_arena_take(&arena, 16 * UNIT, 16 * UNIT, &block));
 	assert_int_equal(block->offset, 16 * UNIT);
 	assert_int_equal(ww_arena_free_bytes(&arena), 47 * UNIT);
 	assert_int_equal(take(15)->offset, 1 * UNIT);
@@ -140,7 +140,7 @@ UNIT_TEST(an_aligned_block_fits_exactly)
 
 	ww_arena_init(&arena);
 	add(NULL, 64);
-	assert_int_equal(ww_arena_take(&arena, 64 * UNIT, UINT64_C(1) << 63, &block), WW_OK);
+	assert_ok(ww_arena_take(&arena, 64 * UNIT, UINT64_C(1) << 63, &block));
 	end_with(block);
 }
 
