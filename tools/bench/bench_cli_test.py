@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_cli_test.py WARPWAY DEVICE - files, pages and comparisons of `warpway bench`
+"""bench_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION - files, pages and comparisons of `warpway bench`
 
 What each suite measures is tested in tools/warpway/cli_test.py.
 """
@@ -16,9 +16,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-WARPWAY, DEVICE = os.path.abspath(sys.argv[1]), sys.argv[2]
+sys.dont_write_bytecode = True  # the sources may be another user's
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../warpway"))
+
+from broker_cli_test import DEVICE, FOLDER, WARPWAY, expect, main, path_of as path  # noqa: E402
+
 LIMIT_S = 300 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 SMALL = ["--device", DEVICE, "--quick", "--iterations", "3", "--kills", "3", "--objects", "400", "--clients", "10",
          "--slices", "2000"]
@@ -26,21 +29,10 @@ SMALL = ["--device", DEVICE, "--quick", "--iterations", "3", "--kills", "3", "--
 BARE = {"PATH": "/nonexistent", "PYTHONPATH": ""}
 SUITES = ["memory", "broker", "sync", "pool", "foreign", "channel", "calls", "mpi", "python", "pairs"]
 
-FOLDER = tempfile.mkdtemp(prefix="warpway-bench-test-")
-
 
 def run(*arguments, **settings):
     return subprocess.run([WARPWAY, "bench", *arguments], capture_output=True, text=True, timeout=LIMIT_S,
                           env={**os.environ, **settings})
-
-
-def expect(what, told):
-    if not what:
-        raise AssertionError(told)
-
-
-def path(name):
-    return os.path.join(FOLDER, name)
 
 
 def load(name):
@@ -404,20 +396,4 @@ CASES_ONCE = [a_suite_that_fails_stops_no_other, files_that_are_none_are_refused
               files_of_earlier_versions_are_read, runs_are_compared, wrong_use_is_refused, pages_say_what_was_measured,
               a_gnuplot_that_fails_leaves_tables]
 
-
-def main():
-    failed = 0
-    cases = CASES + (CASES_ONCE if DEVICE == "host" else [])
-    print(f"1..{len(cases)}", flush=True)
-    for number, case in enumerate(cases, 1):
-        try:
-            case()
-            print(f"ok {number} - {case.__name__}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError, OSError) as error:
-            failed += 1
-            print(f"not ok {number} - {case.__name__}\n# " + "\n# ".join(str(error).splitlines()), flush=True)
-    shutil.rmtree(FOLDER)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(main(CASES + (CASES_ONCE if DEVICE == "host" else [])))

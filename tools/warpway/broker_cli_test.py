@@ -900,8 +900,7 @@ def main(cases):
             skipped = case()
             print(f"ok {number} - {case.__name__}" + (f" # SKIP {skipped}" if skipped else ""),
                   flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError,
-                OSError) as error:
+        except (AssertionError, subprocess.SubprocessError, ValueError, KeyError, OSError) as error:
             failed += 1
             print(f"not ok {number} - {case.__name__}\n# " +
                   "\n# ".join(str(error)[:4000].splitlines()), flush=True)

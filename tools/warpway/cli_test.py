@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cli_test.py WARPWAY DEVICE - what the command prints and which exit codes it ends with
+"""cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION - what the command prints and which exit codes it ends with
 
 Runs the command as a user would, right and wrong, and kills and stops its processes. Speaks TAP.
 A case returns why it was skipped, or nothing. A DEVICE that is a GPU is one of the driver for
@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 
-WARPWAY, DEVICE = sys.argv[1], sys.argv[2]
-LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from broker_cli_test import DEVICE, LIMIT_S, WARPWAY, expect, main  # noqa: E402
 
 # What hides every GPU; and what a case says that needs the settings of the driver for tests.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
@@ -64,11 +65,6 @@ def run(*arguments, fds=None, **settings):
     program = WARPWAY + "-bench" if arguments[:1] == ("bench-child",) else WARPWAY
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S,
                           env={**os.environ, **settings}, preexec_fn=limit if fds else None)
-
-
-def expect(what, told):
-    if not what:
-        raise AssertionError(told)
 
 
 def wrong_use_is_refused():
@@ -562,20 +558,4 @@ CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_
          a_large_ring_needs_descriptors, output_that_is_lost_is_failure, a_killed_child_is_named,
          a_stuck_child_is_ended, children_die_with_the_parent]
 
-
-def main():
-    failed = 0
-    print(f"1..{len(CASES)}", flush=True)
-    for number, case in enumerate(CASES, 1):
-        try:
-            skipped = case()
-            print(f"ok {number} - {case.__name__}" + (f" # SKIP {skipped}" if skipped else ""),
-                  flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
-            failed += 1
-            print(f"not ok {number} - {case.__name__}\n# " + "\n# ".join(str(error).splitlines()),
-                  flush=True)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(main(CASES))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""monitor_cli_test.py WARPWAY WARPWAYD MAKER - the verbs that watch over a broker: ping, metrics, top
+"""monitor_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION MAKER - the verbs that watch over a broker: ping, metrics, top
 
-Runs them as a user would, right and wrong, with a broker of its own in a folder of its own. Speaks TAP. A case
-returns why it was skipped, or nothing.
+With the helpers of broker_cli_test.py, and a broker of its own. DEVICE is not used. Speaks TAP.
 """
 import contextlib
+import functools
 import json
 import os
 import re
@@ -15,20 +15,15 @@ import stat
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
-WARPWAY, WARPWAYD, MAKER = sys.argv[1:4]
-LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
-FOLDER = tempfile.mkdtemp(prefix="warpway-test-")
-ADDRESS = os.path.join(FOLDER, "broker.sock")
-ENVIRONMENT = {**os.environ, "XDG_RUNTIME_DIR": FOLDER, "WARPWAY_BROKER": ADDRESS, "WARPWAYD": WARPWAYD}
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from broker_cli_test import (  # noqa: E402
+    ADDRESS, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, WARPWAYD, expect, main, path_of, refused, until)
+
+MAKER = sys.argv[5]
 DAEMON = None
-
-
-def expect(what, told):
-    if not what:
-        raise AssertionError(told)
 
 
 def run(*arguments, **settings):
@@ -42,19 +37,15 @@ def good(*arguments, **settings):
     return done.stdout
 
 
-def refused(code, word, *arguments, **settings):
-    done = run(*arguments, **settings)
-    expect(done.returncode == code and word in done.stderr and done.stderr.count("\n") == 1,
-           f"{arguments}: {done.returncode}, {done.stderr!r} without {word!r}")
-
-
 def start_broker(config=None):
-    """A daemon whose log goes to a file."""
+    """A daemon whose log goes to a file, in place of the one before it."""
     global DAEMON
-    path = os.path.join(FOLDER, "warpwayd.conf")
+    stop_broker()
+    os.makedirs(os.path.dirname(ADDRESS), exist_ok=True)
+    path = path_of("warpwayd.conf")
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(config or "")
-    with open(os.path.join(FOLDER, "log"), "w", encoding="utf-8") as log:
+    with open(path_of("log"), "w", encoding="utf-8") as log:
         DAEMON = subprocess.Popen([WARPWAYD, "--socket", ADDRESS, "--config", path], stdin=subprocess.DEVNULL,
                                   stdout=log, stderr=log, env=ENVIRONMENT)
     until(lambda: run("ping").returncode == 0, "the broker does not answer")
@@ -68,16 +59,20 @@ def stop_broker():
     DAEMON = None
 
 
-def until(is_so, told):
-    end = time.monotonic() + LIMIT_S
-    while not is_so():
-        expect(time.monotonic() < end, told)
-
-
 def put(name, count):
     done = subprocess.run([WARPWAY, "put", "--device", "host", "--life", "kept", name, "-"], input=b"x" * count,
                           capture_output=True, timeout=LIMIT_S, check=False, env=ENVIRONMENT)
     return done.returncode
+
+
+def unless(reason):
+    """A case that is skipped for this reason, if there is one."""
+    def decorated(case):
+        @functools.wraps(case)
+        def run_case():
+            return reason or case()
+        return run_case
+    return decorated
 
 
 # --- ping ---
@@ -96,7 +91,7 @@ def ping_says_how_fast_a_broker_answers():
 
 
 def ping_without_a_broker():
-    refused(2, "broker", "ping", "--broker", os.path.join(FOLDER, "none.sock"))
+    refused(2, "broker", "ping", "--broker", path_of("none.sock"))
     stop_broker()
     refused(2, "broker", "ping")
     expect(run("ping").returncode == 2, "it started a broker")
@@ -134,10 +129,8 @@ def metric(text, line):
     return float(values[0])
 
 
+@unless(NOT_BUILT)
 def metrics_once():
-    if NOT_BUILT:
-        return NOT_BUILT
-    stop_broker()
     start_broker()
     expect(put("secret/name", 10) == 0, "put")
     run("get", "none", "-")
@@ -149,21 +142,19 @@ def metrics_once():
     expect(metric(text, "warpway_object_bytes" + labels) >= 10, text)
     expect(metric(text, 'warpway_requests_total{request="put"}') == 1, text)
     expect(metric(text, f'warpway_user_used_objects{{uid="{os.getuid()}"}}') == 1, text)
-    path = os.path.join(FOLDER, "warpway.prom")
+    path = path_of("warpway.prom")
     good("metrics", "--once", "--output", path)
     with open(path, encoding="utf-8") as stream:
         expect("warpway_up 1" in stream.read(), "the file")
     expect([name for name in os.listdir(FOLDER) if "prom" in name] == ["warpway.prom"], os.listdir(FOLDER))
-    text = good("metrics", "--once", "--broker", os.path.join(FOLDER, "none.sock"))
+    text = good("metrics", "--once", "--broker", path_of("none.sock"))
     expect(metric(text, "warpway_up") == 0 and "warpway_objects" not in text, text)
-    return None
 
 
+@unless(NOT_BUILT)
 def metrics_of_an_older_broker():
     """One that speaks version 6 has no sums, but it runs."""
-    if NOT_BUILT:
-        return NOT_BUILT
-    path = os.path.join(FOLDER, "older.sock")
+    path = path_of("older.sock")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen()
@@ -182,12 +173,10 @@ def metrics_of_an_older_broker():
                     link.send(struct.pack("<HHIII", reply, 0, serial, 16 + len(body), 0) + body)
             text = metrics.communicate(timeout=LIMIT_S)[0]
     expect(metric(text, "warpway_up") == 1 and "warpway_objects" not in text, text)
-    return None
 
 
+@unless(NOT_BUILT)
 def metrics_by_promtool():
-    if NOT_BUILT:
-        return NOT_BUILT
     if not shutil.which("promtool"):
         return "there is no promtool here"
     done = subprocess.run(["promtool", "check", "metrics"], input=good("metrics", "--once"), capture_output=True,
@@ -272,9 +261,8 @@ class Server:
         return int(answer.split()[1]), answer
 
 
+@unless(NOT_BUILT)
 def metrics_over_http():
-    if NOT_BUILT:
-        return NOT_BUILT
     with Server(None) as server:
         status, answer = server.status("GET", "/metrics")
         expect(status == 200 and "warpway_up 1" in answer and "version=0.0.4" in answer, answer)
@@ -292,13 +280,11 @@ def metrics_over_http():
         until(lambda: "warpway_up 0" in server.status("GET", "/metrics")[1], "the broker has ended")
         start_broker()
         until(lambda: "warpway_up 1" in server.status("GET", "/metrics")[1], "the broker is there again")
-    return None
 
 
+@unless(NOT_BUILT)
 def metrics_on_a_socket():
-    if NOT_BUILT:
-        return NOT_BUILT
-    path = os.path.join(FOLDER, "metrics.sock")
+    path = path_of("metrics.sock")
     with Server(path, "--mode", "0640") as server:
         expect(stat.S_IMODE(os.stat(path).st_mode) == 0o640, oct(os.stat(path).st_mode))
         expect(server.status("GET", "/metrics", "any")[0] == 200, "get")
@@ -328,7 +314,6 @@ def metrics_on_a_socket():
         first.connect(path) # nobody accepts it, and there is no room for another one
         refused(2, "another process", "metrics", "--listen", path)
     os.unlink(path)
-    return None
 
 
 class RawProcess:
@@ -354,16 +339,14 @@ class RawProcess:
                                 bytes(8), 0, 0))
 
 
+@unless(NOT_BUILT)
 def metrics_with_devices_that_are_none():
     """A user that names devices again and again gets no series without end, and takes no other user's."""
-    if NOT_BUILT:
-        return NOT_BUILT
-    stop_broker()
     start_broker()
     os.chmod(FOLDER, 0o711)
     os.chmod(ADDRESS, 0o666)
     users = [os.getuid()] if os.getuid() else [65534, 0]
-    with Server(os.path.join(FOLDER, "metrics.sock")) as server:
+    with Server(path_of("metrics.sock")) as server:
         def page():
             time.sleep(1.1) # an earlier page is given again for a second
             return server.status("GET", "/metrics")[1]
@@ -386,13 +369,11 @@ def metrics_with_devices_that_are_none():
         expect(metric(text, f'warpway_objects{{uid="{users[-1]}",device="host",kind="memory"}}') == 1, text)
         expect(len(users) == 1 or f'warpway_objects{{uid="0",device="GPU-{"ab" * 4}-' in text, text)
     os.chmod(FOLDER, 0o700)
-    return None
 
 
+@unless(NOT_BUILT)
 def metrics_for_slow_clients():
     """A silent client, and one that sends a byte now and then, lose their connections; others are served."""
-    if NOT_BUILT:
-        return NOT_BUILT
     with Server(None) as server:
         begun = time.monotonic()
         links = [server.connect() for _ in range(15)]
@@ -412,12 +393,10 @@ def metrics_for_slow_clients():
         expect(crowd[0].recv(1000) == b"", "the oldest of the crowd is still connected")
         for link in crowd:
             link.close()
-    return None
 
 
+@unless(NOT_BUILT)
 def metrics_wrong_use():
-    if NOT_BUILT:
-        return NOT_BUILT
     refused(2, "either --once", "metrics")
     refused(2, "either --once", "metrics", "--once", "--listen", "127.0.0.1:1")
     refused(2, "goes with --once", "metrics", "--listen", "127.0.0.1:1", "--output", "x")
@@ -429,20 +408,20 @@ def metrics_wrong_use():
     refused(2, "absolute path", "metrics", "--listen", "unix:relative")
     refused(2, "absolute path", "metrics", "--listen", "/" + "x" * 200)
     refused(2, "word", "metrics", "--once", "word")
-    return None
 
 
 # --- top ---
 
 TOP = os.path.join(os.path.dirname(WARPWAY), "warpway-top")
 NO_TOP = "warpway-top is not built here" if not os.path.exists(TOP) else None
+NO_SCREEN = NO_TOP or (None if shutil.which("tmux") else "there is no tmux here")
 
 
 class Terminal:
     """`warpway top` in tmux, until the end of a block."""
 
     def __init__(self, *arguments, columns=80, lines=24, term="vt100"):
-        self.socket = os.path.join(FOLDER, "tmux")
+        self.socket = path_of("tmux")
         settings = {"TERM": term, "NO_COLOR": "1", "WARPWAY_BROKER": ADDRESS, "XDG_RUNTIME_DIR": FOLDER,
                     "LC_ALL": "C.UTF-8"}
         command = ["env", *(f"{name}={value}" for name, value in settings.items()), WARPWAY, "top", "--interval", "0.2",
@@ -481,11 +460,9 @@ class Terminal:
         return self.tmux("has-session", may_fail=True).returncode != 0
 
 
+@unless(NO_SCREEN)
 def top_in_a_terminal():
     """As a person uses it: by keys alone, 80 columns, no colour."""
-    if NO_TOP or not shutil.which("tmux"):
-        return NO_TOP or "there is no tmux here"
-    stop_broker()
     start_broker()
     for number in range(60):
         expect(put(f"many/{number:02}", 4096 * (number + 1)) == 0, "put")
@@ -530,13 +507,10 @@ def top_in_a_terminal():
         terminal.see("objects, by size", "many/59")
         terminal.keys("q")
         until(terminal.has_ended, "it has not ended")
-    return None
 
 
+@unless(NO_SCREEN)
 def top_tells_who_holds_an_object():
-    if NO_TOP or not shutil.which("tmux"):
-        return NO_TOP or "there is no tmux here"
-    stop_broker()
     start_broker()
     channel = subprocess.Popen([WARPWAY, "channel", "pub", "--bytes", "4K", "--rate", "200", "--policy", "latest",
                                 "camera"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -572,13 +546,10 @@ def top_tells_who_holds_an_object():
     finally:
         channel.kill()
         channel.wait()
-    return None
 
 
+@unless(NO_TOP)
 def top_once():
-    if NO_TOP:
-        return NO_TOP
-    stop_broker()
     start_broker()
     expect(put("large", 9999) == 0 and put("small", 9) == 0, "put")
     lines = good("top", "--once", "--interval", "0.1").splitlines()
@@ -602,14 +573,11 @@ def top_once():
     refused(2, "interval", "top", "--once", "--interval", "0.01")
     refused(2, "rows", "top", "--once", "--rows", "0")
     refused(2, "word", "top", "word")
-    refused(2, "broker", "top", "--once", "--broker", os.path.join(FOLDER, "none.sock"))
-    return None
+    refused(2, "broker", "top", "--once", "--broker", path_of("none.sock"))
 
 
+@unless(NO_TOP)
 def top_tells_the_rate_of_calls():
-    if NO_TOP:
-        return NO_TOP
-    stop_broker()
     start_broker()
     subprocess.run([WARPWAY, "put", "--device", "host", "--shared", "--life", "kept", "bytes", "-"], input=b"x",
                    timeout=LIMIT_S, check=True, env=ENVIRONMENT)
@@ -630,13 +598,10 @@ def top_tells_the_rate_of_calls():
             until(lambda: rate() > 0, "no rate of the service's calls")
         finally:
             server.terminate()
-    return None
 
 
+@unless(NO_TOP)
 def top_shows_work_queues():
-    if NO_TOP:
-        return NO_TOP
-    stop_broker()
     start_broker()
     with subprocess.Popen([MAKER, "host", "jobs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           env=ENVIRONMENT) as maker:
@@ -670,7 +635,6 @@ def top_shows_work_queues():
                     until(terminal.has_ended, "it has not ended")
         finally:
             maker.stdin.close()
-    return None
 
 
 def help_ends_the_programs():
@@ -683,19 +647,17 @@ def help_ends_the_programs():
 # --- refusals in the log ---
 
 def refusals_are_in_the_log():
-    stop_broker()
     start_broker("[limits]\nobjects = 2\n")
     expect(put("one", 10) == 0 and put("two", 10) == 0, "put")
     for name in range(20):
         expect(put(f"more{name}", 10) == 1, "over the quota")
-    with open(os.path.join(FOLDER, "log"), encoding="utf-8") as log:
+    with open(path_of("log"), encoding="utf-8") as log:
         lines = [line for line in log if "refused" in line]
     expect(1 <= len(lines) <= 10 and f"uid {os.getuid()} " in lines[0] and "put WW_ERR_QUOTA" in lines[0], lines)
 
 
 def a_user_that_connects_anew_does_not_fill_the_log():
     """Between two connections the user has nothing in the broker, which forgets it."""
-    stop_broker()
     start_broker()
     begun = time.monotonic()
     for _ in range(20):
@@ -706,34 +668,18 @@ def a_user_that_connects_anew_does_not_fill_the_log():
             while link.recv(4096):
                 pass
     may_be = 1 + (time.monotonic() - begun) // 10
-    with open(os.path.join(FOLDER, "log"), encoding="utf-8") as log:
+    with open(path_of("log"), encoding="utf-8") as log:
         lines = [line for line in log if "refused" in line]
     expect(1 <= len(lines) <= may_be, lines)
 
 
-def main():
-    cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
-             metrics_of_an_older_broker, metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
-             metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
-             top_once, top_in_a_terminal, top_tells_who_holds_an_object, top_tells_the_rate_of_calls,
-             top_shows_work_queues, help_ends_the_programs, refusals_are_in_the_log, a_user_that_connects_anew_does_not_fill_the_log]
-    print(f"1..{len(cases)}", flush=True)
-    failed = 0
-    for number, case in enumerate(cases, 1):
-        why = skipped = None
-        try:
-            skipped = case()
-        except (AssertionError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
-            why = f"{type(error).__name__}: {error}"
-        if why:
-            failed += 1
-            print("# " + why.replace("\n", "\n# "))
-        name = case.__name__.replace("_", " ")
-        print(f"{'not ok' if why else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""),
-              flush=True)
+CASES = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
+         metrics_of_an_older_broker, metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
+         metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
+         top_once, top_in_a_terminal, top_tells_who_holds_an_object, top_tells_the_rate_of_calls,
+         top_shows_work_queues, help_ends_the_programs, refusals_are_in_the_log, a_user_that_connects_anew_does_not_fill_the_log]
+
+try:
+    sys.exit(main(CASES))
+finally:
     stop_broker()
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    sys.exit(failed > 0)
-
-
-main()
