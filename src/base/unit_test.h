@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -73,6 +74,14 @@ __attribute__((unused)) static size_t unit_test_count;
 		print_message("# %s cannot run here: %s\n", __func__, why); \
 		return;                                                     \
 	} while (0)
+
+/* For a pointer that malloc() gave: it is freed when its block ends. */
+#define AUTO_FREE __attribute__((cleanup(unit_free)))
+
+static inline void unit_free(void *pointer)
+{
+	free(*(void **)pointer);
+}
 
 /* A failure is printed with its record. */
 #define assert_ok(call) unit_must_be_ok((call), #call, __FILE__, __LINE__)

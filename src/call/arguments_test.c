@@ -71,13 +71,12 @@ static ww_status decode(struct record *record)
 
 UNIT_TEST(none)
 {
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	encode(record);
 	assert_int_equal(record->used, 0);
 	assert_ok(ww_call_args_decode(NULL, 0, &record->args));
 	assert_int_equal(record->args.count, 0);
-	free(record);
 }
 
 UNIT_TEST(golden_bytes)
@@ -88,7 +87,7 @@ UNIT_TEST(golden_bytes)
 		2, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c', 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0,
 		0, /* no bytes */
 	};
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	record->args.count = 4;
 	ww_call_arg_none(&record->args.items[0]);
@@ -109,7 +108,6 @@ UNIT_TEST(golden_bytes)
 	assert_memory_equal(record->args.items[2].data, "abc", 3);
 	assert_int_equal(record->args.items[3].kind, WW_ARGUMENT_BYTES);
 	assert_int_equal(record->args.items[3].bytes, 0);
-	free(record);
 }
 
 /* With a description of its own, with the token's, with none. */
@@ -117,7 +115,7 @@ UNIT_TEST(arrays)
 {
 	struct ww_token plain = token_of(WW_OBJECT_MEMORY, NULL);
 	struct ww_token described = token_of(WW_OBJECT_MEMORY, &sample);
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 	const struct ww_call_arg *items = record->args.items;
 
 	record->args.count = 3;
@@ -138,14 +136,13 @@ UNIT_TEST(arrays)
 	assert_true(items[2].span_bytes == SPAN_BYTES);
 	assert_int_equal(items[2].access, WW_ACCESS_READ);
 	assert_memory_equal(items[1].token, &described, sizeof(described));
-	free(record);
 }
 
 UNIT_TEST(timelines)
 {
 	struct ww_token token = token_of(WW_OBJECT_TIMELINE, NULL);
 	struct ww_token memory = token_of(WW_OBJECT_MEMORY, NULL);
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 	struct ww_call_arg *items = record->args.items;
 
 	record->args.count = 1;
@@ -160,7 +157,6 @@ UNIT_TEST(timelines)
 	memset(&token, 0, sizeof(token));
 	assert_fails(ww_call_arg_timeline(&token, &items[0]), WW_ERR_PROTOCOL);
 	assert_fails(ww_call_arg_array(&token, NULL, &items[0]), WW_ERR_PROTOCOL);
-	free(record);
 }
 
 UNIT_TEST(an_array_outside_its_span)
@@ -177,7 +173,7 @@ UNIT_TEST(limits)
 {
 	static const uint8_t zeros[WW_CALL_BYTES_MAX + 1];
 	struct ww_token token = token_of(WW_OBJECT_MEMORY, NULL);
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 	size_t used;
 
 	record->args.count = WW_CALL_ARGS_MAX;
@@ -196,24 +192,22 @@ UNIT_TEST(limits)
 	assert_fails(ww_call_args_encode(&record->args, record->bytes, sizeof(record->bytes),
 			     &used),
 		WW_ERR_LIMIT);
-	free(record);
 }
 
 UNIT_TEST(too_many)
 {
 	static const uint8_t zeros[(size_t)8 * (WW_CALL_ARGS_MAX + 1)];
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	assert_ok(ww_call_args_decode(zeros, (size_t)8 * WW_CALL_ARGS_MAX, &record->args));
 	assert_fails(ww_call_args_decode(zeros, sizeof(zeros), &record->args), WW_ERR_PROTOCOL);
-	free(record);
 }
 
 /* Every byte of a record is one that must be there. */
 UNIT_TEST(records_that_end_early)
 {
 	struct ww_token token = token_of(WW_OBJECT_MEMORY, NULL);
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	record->args.count = 3;
 	ww_call_arg_scalar(f32, 1, &record->args.items[0]);
@@ -233,7 +227,6 @@ UNIT_TEST(records_that_end_early)
 				WW_ERR_TRUNCATED);
 		free(cut);
 	}
-	free(record);
 }
 
 UNIT_TEST(what_cannot_be)
@@ -266,7 +259,7 @@ UNIT_TEST(what_cannot_be)
 		{{4, 1}, 8},          /* a timeline with flags */
 		{{4, 0, 0, 0, 1}, 8}, /* a timeline with bytes */
 	};
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(record->bytes, 0, 1024);
@@ -275,14 +268,13 @@ UNIT_TEST(what_cannot_be)
 		if (decode(record) != WW_ERR_PROTOCOL)
 			fail_msg("item %zu is accepted", i);
 	}
-	free(record);
 }
 
 UNIT_TEST(tokens_that_cannot_be)
 {
 	struct ww_token timeline = token_of(WW_OBJECT_TIMELINE, NULL);
 	struct ww_token memory = token_of(WW_OBJECT_MEMORY, NULL);
-	struct record *record = record_new();
+	AUTO_FREE struct record *record = record_new();
 
 	record->args.count = 1;
 	assert_ok(ww_call_arg_array(&memory, &sample, &record->args.items[0]));
@@ -306,7 +298,6 @@ UNIT_TEST(tokens_that_cannot_be)
 	record->used = 8 + 512;
 	memcpy(record->bytes + 8, &memory, sizeof(memory));
 	assert_fails(decode(record), WW_ERR_PROTOCOL);
-	free(record);
 }
 
 UNIT_MAIN("arguments")

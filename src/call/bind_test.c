@@ -72,7 +72,7 @@ static void assert_refused(struct call *call, const char *message)
 
 UNIT_TEST(what_fits)
 {
-	struct call *call = call_new("f32 a, f32[n] x read, f32[n] y write");
+	AUTO_FREE struct call *call = call_new("f32 a, f32[n] x read, f32[n] y write");
 	struct ww_call_arg *args = again(call, 3);
 
 	ww_call_arg_scalar(f32, 0x40000000, &args[0]);
@@ -81,23 +81,21 @@ UNIT_TEST(what_fits)
 	args[1].access = WW_ACCESS_READ;
 	assert_binds(call);
 	assert_true(call->binding.dims[0] == 8);
-	free(call);
 }
 
 UNIT_TEST(no_arguments)
 {
-	struct call *call = call_new("");
+	AUTO_FREE struct call *call = call_new("");
 
 	again(call, 0);
 	assert_binds(call);
 	again(call, 1);
 	assert_refused(call, "a call has 1 arguments, and the signature has 0");
-	free(call);
 }
 
 UNIT_TEST(kinds_and_types)
 {
-	struct call *call = call_new("f32 a, f32[n, 4] x read, bytes[3] b, timeline t");
+	AUTO_FREE struct call *call = call_new("f32 a, f32[n, 4] x read, bytes[3] b, timeline t");
 	struct ww_call_arg *args = again(call, 4);
 
 	ww_call_arg_scalar(f64, 0, &args[0]);
@@ -125,24 +123,22 @@ UNIT_TEST(kinds_and_types)
 	assert_binds(call);
 	args[0].kind = WW_ARGUMENT_TIMELINE;
 	assert_refused(call, "argument 1, a, is a timeline and must be f32");
-	free(call);
 }
 
 UNIT_TEST(missing_arguments)
 {
-	struct call *call = call_new("f32 a, f32[n] x read");
+	AUTO_FREE struct call *call = call_new("f32 a, f32[n] x read");
 	struct ww_call_arg *args = again(call, 1);
 
 	assert_refused(call, "argument 1, a, is missing and must be f32");
 	ww_call_arg_scalar(f32, 0, &args[0]);
 	call->args.count = 1;
 	assert_refused(call, "argument 2, x, is missing and must be f32[n]");
-	free(call);
 }
 
 UNIT_TEST(dimensions)
 {
-	struct call *call = call_new("f32[n, m] x read, f32[m] y write, f32[*] z read");
+	AUTO_FREE struct call *call = call_new("f32[n, m] x read, f32[m] y write, f32[*] z read");
 	struct ww_call_arg *args = again(call, 3);
 
 	array(&args[0], f32, 2, 3, 4);
@@ -152,23 +148,21 @@ UNIT_TEST(dimensions)
 	vector(&args[1], 4);
 	assert_binds(call);
 	assert_true(call->binding.dims[0] == 3 && call->binding.dims[1] == 4);
-	free(call);
 }
 
 UNIT_TEST(a_square)
 {
-	struct call *call = call_new("f32[n, n] x read");
+	AUTO_FREE struct call *call = call_new("f32[n, n] x read");
 
 	array(again(call, 1), f32, 2, 3, 4);
 	assert_refused(call, "argument 1, x, is f32[3, 4] and must be f32[n, n] where n is 3");
 	array(again(call, 1), f32, 2, 0, 0);
 	assert_binds(call);
-	free(call);
 }
 
 UNIT_TEST(bits_of_scalars)
 {
-	struct call *call = call_new("i32 a, bool b");
+	AUTO_FREE struct call *call = call_new("i32 a, bool b");
 	struct ww_call_arg *args = again(call, 2);
 
 	ww_call_arg_scalar(i32, (uint64_t)-3, &args[0]);
@@ -181,7 +175,6 @@ UNIT_TEST(bits_of_scalars)
 	ww_call_arg_scalar(boolean, 2, &args[1]);
 	assert_refused(call,
 		"argument 2, b, is bool with bits that the type does not have and must be bool, 0 or 1");
-	free(call);
 }
 
 UNIT_TEST(scalars_that_are_dimensions)
@@ -219,8 +212,8 @@ UNIT_TEST(scalars_that_are_dimensions)
 
 UNIT_TEST(defaults)
 {
-	struct call *call = call_new("f32 a = 2.0, bytes b = none, f32[n] x read = none, "
-				     "timeline t = none, i32 k = -1");
+	AUTO_FREE struct call *call = call_new("f32 a = 2.0, bytes b = none, f32[n] x read = none, "
+					       "timeline t = none, i32 k = -1");
 	struct ww_call_arg *args = again(call, 0);
 
 	assert_binds(call);
@@ -237,12 +230,11 @@ UNIT_TEST(defaults)
 	assert_binds(call);
 	assert_int_equal(args[0].scalar, 0x40000000);
 	assert_int_equal(args[4].scalar, 5);
-	free(call);
 }
 
 UNIT_TEST(order_of_elements)
 {
-	struct call *call = call_new("f32[*, *] x read");
+	AUTO_FREE struct call *call = call_new("f32[*, *] x read");
 	struct call *strided = call_new("f32[*, *] x read strided");
 	struct ww_call_arg *args = again(call, 1);
 
@@ -254,12 +246,11 @@ UNIT_TEST(order_of_elements)
 	strided->args = call->args;
 	assert_binds(strided);
 	free(strided);
-	free(call);
 }
 
 UNIT_TEST(access_of_tokens)
 {
-	struct call *call = call_new("f32[n] x write");
+	AUTO_FREE struct call *call = call_new("f32[n] x write");
 	struct ww_call_arg *args = again(call, 1);
 
 	vector(&args[0], 8);
@@ -267,12 +258,11 @@ UNIT_TEST(access_of_tokens)
 	assert_refused(call,
 		"argument 1, x, is f32[8] with a token for reading only and must be f32[n] with a token "
 		"for writing");
-	free(call);
 }
 
 UNIT_TEST(any_array)
 {
-	struct call *call = call_new("any[...] x read, any[n] y read");
+	AUTO_FREE struct call *call = call_new("any[...] x read, any[n] y read");
 	struct ww_call_arg *args = again(call, 2);
 
 	array(&args[0], f64, 0, 0, 0);
@@ -280,12 +270,11 @@ UNIT_TEST(any_array)
 	assert_binds(call);
 	array(&args[1], f64, 2, 3, 3);
 	assert_refused(call, "argument 2, y, is f64[3, 3] and must be any[n]");
-	free(call);
 }
 
 UNIT_TEST(results)
 {
-	struct call *call = call_new("f32[n] x read -> i32 k, f32[n, k] y, bytes[2] b");
+	AUTO_FREE struct call *call = call_new("f32[n] x read -> i32 k, f32[n, k] y, bytes[2] b");
 	struct ww_call_arg *args = again(call, 1);
 
 	vector(&args[0], 3);
@@ -311,13 +300,12 @@ UNIT_TEST(results)
 		WW_ERR_MISMATCH);
 	assert_string_equal(ww_error_last()->message,
 		"result 3, b, is missing and must be bytes[2]");
-	free(call);
 }
 
 /* A message has room for the longest types: they are cut. */
 UNIT_TEST(long_types)
 {
-	struct call *call = call_new(
+	AUTO_FREE struct call *call = call_new(
 		"f32[a234567890123456789012345678901, b234567890123456789012345678901, "
 		"c234567890123456789012345678901] d234567890123456789012345678901 read");
 	struct ww_call_arg *args = again(call, 1);
@@ -331,7 +319,6 @@ UNIT_TEST(long_types)
 		WW_ERR_MISMATCH);
 	assert_non_null(strstr(ww_error_last()->message, "is f32[2305843009213693951, 1, 1"));
 	assert_non_null(strstr(ww_error_last()->message, "and must be f32[a23456789"));
-	free(call);
 }
 
 UNIT_MAIN("bind")

@@ -118,7 +118,7 @@ static int counts_stop(void **state)
 	return page_stop(state);
 }
 
-#define COUNTS_TEST(name) FIXTURE_TEST(name, counts_start, counts_stop)
+#define COUNTS_TEST(name) FIXTURE_TEST(name, counts_start, counts_stop, must_become_empty)
 
 static struct ww_wire_put describe_outer(void)
 {
@@ -218,7 +218,6 @@ COUNTS_TEST(nothing_in_flight)
 	holder_end(registry, creator);
 	assert_null(find(fixture, OUTER));
 	assert_null(find(fixture, NEEDED));
-	must_become_empty(fixture);
 }
 
 COUNTS_TEST(kept_for_its_time)
@@ -233,7 +232,6 @@ COUNTS_TEST(kept_for_its_time)
 	assert_int_equal(object_escrows(find(fixture, OUTER)), 1);
 	run_until_gone(fixture, OUTER);
 	assert_null(find(fixture, NEEDED));
-	must_become_empty(fixture);
 }
 
 /* Its creator lives on, and has released the outer object before the others. */
@@ -266,7 +264,6 @@ COUNTS_TEST(held_for_longer)
 	run_until_gone(fixture, OUTER);
 	assert_non_null(find(fixture, NEEDED));
 	holder_end(registry, other);
-	must_become_empty(fixture);
 }
 
 /* Imports of another generation are others; those of one that has ended count on. */
@@ -292,7 +289,6 @@ COUNTS_TEST(imports_count)
 	run_until_gone(fixture, OUTER);
 	holder_end(registry, first);
 	holder_end(registry, second);
-	must_become_empty(fixture);
 }
 
 /* Two objects show one file. */
@@ -312,7 +308,6 @@ COUNTS_TEST(a_file_counts_once)
 	holder_end(registry, first);
 	holder_end(registry, creator);
 	object_end(registry, find(fixture, OUTER), WW_WIRE_WHAT_EXPIRED);
-	must_become_empty(fixture);
 }
 
 /* A new broker keeps what the former one kept, for no longer. */
@@ -423,7 +418,6 @@ COUNTS_TEST(hostile_imports)
 	}
 	holder_end(registry, inner);
 	holder_end(registry, creator);
-	must_become_empty(fixture);
 }
 
 /* More than is read in one turn: what is not known is in flight. */
@@ -444,7 +438,6 @@ COUNTS_TEST(too_much_for_one_turn)
 	assert_int_equal(unreceived.keep_ns, 7000000);
 	expect(ITEMS - 1, 0, 0, 0);
 	holder_end(registry, creator);
-	must_become_empty(fixture);
 }
 
 COUNTS_TEST(puts_that_are_refused)

@@ -76,6 +76,7 @@ void unmap_page(struct fixture *fixture, struct object *object);
 void take_page_away(struct fixture *fixture, const struct object *object);
 void bring_page_back(struct fixture *fixture, const struct object *object);
 
-#define PAGE_TEST(name) FIXTURE_TEST(name, page_start, page_stop)
+/* Nothing may be left when every exit wait has ended. */
+#define PAGE_TEST(name) FIXTURE_TEST(name, page_start, page_stop, must_become_empty)
 
 #endif

@@ -66,16 +66,21 @@ void must_have(struct fixture *fixture, uint32_t objects, uint32_t holders, uint
 	uint64_t fds);
 void must_be_empty(struct fixture *fixture);
 
-/* The body of a test sees its `fixture`, and the `registry` of that. */
-#define FIXTURE_TEST(name, set_up, tear_down)                                         \
+/*
+ * The body of a test sees its `fixture`, and the `registry` of that. Behind the body @must_end says
+ * what has to be left.
+ */
+#define FIXTURE_TEST(name, set_up, tear_down, must_end)                               \
 	static void name##_steps(struct fixture *fixture, struct registry *registry); \
 	UNIT_TEST_ON(name, set_up, tear_down, struct fixture *fixture)                \
 	{                                                                             \
 		name##_steps(fixture, &fixture->registry);                            \
+		must_end(fixture);                                                    \
 	}                                                                             \
 	static void name##_steps(__attribute__((unused)) struct fixture *fixture,     \
 		__attribute__((unused)) struct registry *registry)
 
-#define REGISTRY_TEST(name) FIXTURE_TEST(name, fixture_start, fixture_stop)
+/* Nothing may be left. */
+#define REGISTRY_TEST(name) FIXTURE_TEST(name, fixture_start, fixture_stop, must_be_empty)
 
 #endif
