@@ -5,7 +5,6 @@
 #include "base/unit_test.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -63,23 +62,6 @@ UNIT_TEST(record_may_be_its_own_argument)
 	ww_fail(WW_ERR_INVALID, "inner");
 	ww_fail(WW_ERR_INVALID, "outer: %s", ww_error_last()->message);
 	assert_string_equal(ww_error_last()->message, "outer: inner");
-}
-
-static void *other_thread(void *argument)
-{
-	(void)argument;
-	ww_fail(WW_ERR_DEVICE, "theirs");
-	return NULL;
-}
-
-UNIT_TEST(each_thread_has_its_own)
-{
-	pthread_t thread;
-
-	ww_fail(WW_ERR_ACCESS, "mine");
-	assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_string_equal(ww_error_last()->message, "mine");
 }
 
 UNIT_TEST(saved_and_restored)

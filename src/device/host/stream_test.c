@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream_test.c - host streams: order, asynchrony, values in shared memory, lifetime
+ * stream_test.c - host streams: values in shared memory, and the memory that waits and copies keep
+ *
+ * Their order and their lifetime are tested in tests/conformance/stream.c.
  */
 #include "base/unit_test.h"
 
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/await.h"
@@ -32,51 +33,6 @@ static void wait_for(void *semaphore)
 		;
 }
 
-UNIT_TEST(copies_wait_for_what_came_before)
-{
-	char from[] = "new";
-	char to[] = "old";
-	ww_stream *stream;
-	sem_t gate;
-
-	sem_init(&gate, 0, 0);
-	assert_ok(ww_stream_create(device, &stream));
-	assert_ok(ww_stream_call(stream, wait_for, &gate));
-	assert_ok(ww_stream_copy(stream, to, from, sizeof(to)));
-	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
-	assert_string_equal(to, "old");
-	sem_post(&gate);
-	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	assert_string_equal(to, "new");
-	assert_ok(ww_stream_query(stream));
-	ww_stream_unref(stream);
-	sem_destroy(&gate);
-}
-
-UNIT_TEST(fills)
-{
-	uint32_t words[4] = {1, 1, 1, 1};
-	ww_stream *stream;
-
-	assert_ok(ww_stream_create(device, &stream));
-	assert_ok(ww_stream_fill(stream, &words[1], 0xaabbccdd, 4, 2));
-	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	assert_int_equal(words[0], 1);
-	assert_int_equal(words[1], 0xaabbccdd);
-	assert_int_equal(words[2], 0xaabbccdd);
-	assert_int_equal(words[3], 1);
-	assert_ok(ww_stream_fill(stream, words, 0xaabbccdd, 2, 3));
-	assert_ok(ww_stream_fill(stream, &words[3], 0x11ff, 1, 3));
-	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-	assert_int_equal(words[0], 0xccddccdd);
-	assert_int_equal(words[1], 0xaabbccdd);
-	assert_int_equal(words[3], 0x00ffffff);
-	assert_fails(ww_stream_fill(stream, words, 0, 3, 1), WW_ERR_INVALID);
-	assert_fails(ww_stream_fill(stream, (char *)words + 1, 0, 2, 1), WW_ERR_INVALID);
-	assert_fails(ww_stream_fill(stream, words, 0, 4, UINT64_MAX / 2), WW_ERR_OVERFLOW);
-	ww_stream_unref(stream);
-}
-
 UNIT_TEST(pending_work_keeps_its_memory)
 {
 	char to[] = "old";
@@ -98,72 +54,6 @@ UNIT_TEST(pending_work_keeps_its_memory)
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
 	sem_destroy(&gate);
-}
-
-UNIT_TEST(the_last_unref_runs_what_is_left)
-{
-	char from[] = "new";
-	char to[] = "old";
-	ww_stream *stream;
-
-	assert_ok(ww_stream_create(device, &stream));
-	assert_ok(ww_stream_copy(stream, to, from, sizeof(to)));
-	ww_stream_unref(stream);
-	assert_string_equal(to, "new");
-}
-
-struct inside {
-	ww_stream *stream;
-	_Atomic ww_status status;
-	sem_t done;
-};
-
-static void synchronize_inside(void *context)
-{
-	struct inside *inside = context;
-
-	atomic_store(&inside->status, ww_stream_synchronize(inside->stream, WW_FOREVER, NULL));
-}
-
-static void post(void *semaphore)
-{
-	sem_post(semaphore);
-}
-
-static void unref_inside(void *context)
-{
-	struct inside *inside = context;
-
-	ww_stream_unref(inside->stream);
-}
-
-UNIT_TEST(a_stream_cannot_wait_for_itself)
-{
-	struct inside inside;
-
-	assert_ok(ww_stream_create(device, &inside.stream));
-	assert_ok(ww_stream_call(inside.stream, synchronize_inside, &inside));
-	assert_ok(ww_stream_synchronize(inside.stream, WW_FOREVER, NULL));
-	assert_int_equal(atomic_load(&inside.status), WW_ERR_INVALID);
-	ww_stream_unref(inside.stream);
-}
-
-/* Its own function lets go of it last; what came after still runs. */
-UNIT_TEST(a_stream_may_end_by_its_own_hand)
-{
-	struct inside inside;
-	sem_t gate;
-
-	sem_init(&inside.done, 0, 0);
-	sem_init(&gate, 0, 0);
-	assert_ok(ww_stream_create(device, &inside.stream));
-	assert_ok(ww_stream_call(inside.stream, wait_for, &gate));
-	assert_ok(ww_stream_call(inside.stream, unref_inside, &inside));
-	assert_ok(ww_stream_call(inside.stream, post, &inside.done));
-	sem_post(&gate);
-	wait_for(&inside.done);
-	sem_destroy(&gate);
-	sem_destroy(&inside.done);
 }
 
 /* As a cell of a signal page has them. */
@@ -286,15 +176,6 @@ UNIT_TEST(a_wait_keeps_its_memory)
 	assert_ok(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
-}
-
-UNIT_TEST(no_foreign_streams)
-{
-	ww_stream *stream;
-
-	assert_fails(ww_stream_wrap(device, NULL, &stream), WW_ERR_UNSUPPORTED);
-	assert_null(stream);
-	assert_null(ww_stream_native(NULL));
 }
 
 UNIT_MAIN_WITH("host_stream", open_host, close_host)
