@@ -109,16 +109,11 @@ static pid_t start_holder(int *out_told)
 	return child;
 }
 
-UNIT_TEST(freed_by_death)
+static void must_be_freed_by_death_of(pid_t child)
 {
 	ww_status status = 1;
 	pthread_t thread;
-	char byte;
-	int told;
-	pid_t child = start_holder(&told);
 
-	assert_int_equal(read(told, &byte, 1), 1);
-	close(told);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &status), 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	pthread_join(thread, NULL);
@@ -126,11 +121,20 @@ UNIT_TEST(freed_by_death)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+UNIT_TEST(freed_by_death)
+{
+	char byte;
+	int told;
+	pid_t child = start_holder(&told);
+
+	assert_int_equal(read(told, &byte, 1), 1);
+	close(told);
+	must_be_freed_by_death_of(child);
+}
+
 /* A child takes only the lock, without being a writer, and is killed: as one that dies half way. */
 UNIT_TEST(freed_half_way)
 {
-	ww_status status = 1;
-	pthread_t thread;
 	char byte = 0;
 	int ends[2];
 	pid_t child;
@@ -147,11 +151,7 @@ UNIT_TEST(freed_half_way)
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &byte, 1), 1);
 	close(ends[0]);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &status), 0);
-	assert_int_equal(kill(child, SIGKILL), 0);
-	pthread_join(thread, NULL);
-	assert_ok(status);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	must_be_freed_by_death_of(child);
 }
 
 UNIT_TEST(refused)

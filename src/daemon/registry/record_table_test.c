@@ -74,63 +74,72 @@ static int64_t pages_of(int fd)
 	return file.st_blocks / 8;
 }
 
-UNIT_TEST(a_new_table_is_empty)
+/* A table and its file, which each TABLE_TEST() has anew. */
+static struct table ours;
+static int ours_fd;
+
+static int set_up(void **state)
 {
-	struct table table;
+	(void)state;
+	ours_fd = table_file_create();
+	open_table(&ours, ours_fd);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	table_close(&ours);
+	return close(ours_fd);
+}
+
+#define TABLE_TEST(name) UNIT_TEST_WITH(name, set_up, tear_down)
+
+TABLE_TEST(a_new_table_is_empty)
+{
 	struct stat file;
-	int fd = table_file_create();
 
-	open_table(&table, fd);
-	assert_int_equal(table.used, 0);
-	assert_int_equal(table.capacity, 0);
-	assert_int_equal(fstat(fd, &file), 0);
+	assert_int_equal(ours.used, 0);
+	assert_int_equal(ours.capacity, 0);
+	assert_int_equal(fstat(ours_fd, &file), 0);
 	assert_int_equal(file.st_mode & 0777, 0600);
-	assert_int_equal(*table_value(&table, 4), 0);
-	table_close(&table);
-	assert_null(table.base);
-	close(fd);
+	assert_int_equal(*table_value(&ours, 4), 0);
+	table_close(&ours);
+	assert_null(ours.base);
 }
 
-UNIT_TEST(a_record_comes_and_goes)
+TABLE_TEST(a_record_comes_and_goes)
 {
-	struct table table;
 	uint32_t index;
-	int fd = table_file_create();
 
-	open_table(&table, fd);
-	assert_ok(table_take(&table, &index));
+	assert_ok(table_take(&ours, &index));
 	assert_int_equal(index, 0);
-	assert_true(is_blank(&table, index));
-	assert_int_equal(record_add(&table, 5), 1);
-	assert_int_equal(table.used, 2);
-	table_give(&table, 1);
-	assert_true(is_blank(&table, 1));
-	assert_int_equal(table.used, 1);
-	assert_int_equal(record_add(&table, 6), 1);
-	table_close(&table);
-	close(fd);
+	assert_true(is_blank(&ours, index));
+	assert_int_equal(record_add(&ours, 5), 1);
+	assert_int_equal(ours.used, 2);
+	table_give(&ours, 1);
+	assert_true(is_blank(&ours, 1));
+	assert_int_equal(ours.used, 1);
+	assert_int_equal(record_add(&ours, 6), 1);
 }
 
-UNIT_TEST(the_next_process_finds_what_was_committed)
+TABLE_TEST(the_next_process_finds_what_was_committed)
 {
-	struct table table;
-	int fd = table_file_create();
 	uint32_t index;
 
-	open_table(&table, fd);
 	for (uint32_t i = 0; i < 8; i++)
-		record_add(&table, 100 + i);
-	record_add_uncommitted(&table, 108);
-	table_give(&table, 5);
-	table_give(&table, 2);
-	*table_value(&table, 3) = 77;
-	table_close(&table);
+		record_add(&ours, 100 + i);
+	record_add_uncommitted(&ours, 108);
+	table_give(&ours, 5);
+	table_give(&ours, 2);
+	*table_value(&ours, 3) = 77;
+	table_close(&ours);
 
-	open_table(&table, fd);
-	assert_int_equal(table.used, 6);
-	assert_int_equal(*table_value(&table, 3), 77);
+	open_table(&ours, ours_fd);
+	assert_int_equal(ours.used, 6);
+	assert_int_equal(*table_value(&ours, 3), 77);
 	for (uint32_t i = 0; i < 8; i++) {
-		const struct record *record = table_record(&table, i);
+		const struct record *record = table_record(&ours, i);
 
 		if (i == 2 || i == 5)
 			assert_int_equal(record->state, 0);
@@ -138,73 +147,54 @@ UNIT_TEST(the_next_process_finds_what_was_committed)
 			assert_int_equal(record->number, 100 + i);
 	}
 	/* The lowest first; what was never committed is blank again. */
-	assert_ok(table_take(&table, &index));
+	assert_ok(table_take(&ours, &index));
 	assert_int_equal(index, 2);
-	assert_ok(table_take(&table, &index));
+	assert_ok(table_take(&ours, &index));
 	assert_int_equal(index, 5);
-	assert_ok(table_take(&table, &index));
+	assert_ok(table_take(&ours, &index));
 	assert_int_equal(index, 8);
-	assert_true(is_blank(&table, 8));
-	table_close(&table);
-	close(fd);
+	assert_true(is_blank(&ours, 8));
 }
 
-UNIT_TEST(records_stay_where_they_are)
+TABLE_TEST(records_stay_where_they_are)
 {
-	struct table table;
 	struct record *first;
-	int fd = table_file_create();
 	uint32_t index;
 
-	open_table(&table, fd);
-	first = table_record(&table, record_add(&table, 1));
+	first = table_record(&ours, record_add(&ours, 1));
 	for (uint32_t i = 1; i < LIMIT; i++)
-		assert_int_equal(record_add(&table, i + 1), i);
-	assert_int_equal(table.capacity, LIMIT);
-	assert_fails(table_take(&table, &index), WW_ERR_LIMIT);
-	assert_int_equal(table.used, LIMIT);
-	assert_ptr_equal(first, table_record(&table, 0));
+		assert_int_equal(record_add(&ours, i + 1), i);
+	assert_int_equal(ours.capacity, LIMIT);
+	assert_fails(table_take(&ours, &index), WW_ERR_LIMIT);
+	assert_int_equal(ours.used, LIMIT);
+	assert_ptr_equal(first, table_record(&ours, 0));
 	assert_int_equal(first->number, 1);
-	table_close(&table);
+	table_close(&ours);
 
-	open_table(&table, fd);
-	assert_int_equal(table.used, LIMIT);
-	assert_fails(table_take(&table, &index), WW_ERR_LIMIT);
-	table_close(&table);
-	close(fd);
+	open_table(&ours, ours_fd);
+	assert_int_equal(ours.used, LIMIT);
+	assert_fails(table_take(&ours, &index), WW_ERR_LIMIT);
 }
 
-UNIT_TEST(pages_come_before_records)
+TABLE_TEST(pages_come_before_records)
 {
-	struct table table;
-	int fd = table_file_create();
-
-	open_table(&table, fd);
 	for (uint32_t i = 0; i < LIMIT; i++) {
-		record_add_uncommitted(&table, i);
-		assert_true(pages_of(fd) * 4096 >= 64 + (int64_t)table.capacity * RECORD_BYTES);
+		record_add_uncommitted(&ours, i);
+		assert_true(pages_of(ours_fd) * 4096 >= 64 + (int64_t)ours.capacity * RECORD_BYTES);
 	}
-	table_close(&table);
-	close(fd);
 }
 
-UNIT_TEST(an_empty_table_gives_its_pages_back)
+TABLE_TEST(an_empty_table_gives_its_pages_back)
 {
-	struct table table;
-	int fd = table_file_create();
-
-	open_table(&table, fd);
 	for (uint32_t i = 0; i < LIMIT; i++)
-		record_add(&table, i);
-	assert_true(pages_of(fd) > 180);
+		record_add(&ours, i);
+	assert_true(pages_of(ours_fd) > 180);
 	for (uint32_t i = 0; i < LIMIT; i++)
-		table_give(&table, i);
-	assert_int_equal(table.used, 0);
-	assert_in_range(pages_of(fd), 1, 18);
+		table_give(&ours, i);
+	assert_int_equal(ours.used, 0);
+	assert_in_range(pages_of(ours_fd), 1, 18);
 	for (uint32_t i = 0; i < LIMIT; i++)
-		assert_int_equal(record_add(&table, i), i);
-	table_close(&table);
-	close(fd);
+		assert_int_equal(record_add(&ours, i), i);
 }
 
 UNIT_TEST(growth_that_is_refused_changes_nothing)
