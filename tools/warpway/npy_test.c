@@ -376,8 +376,9 @@ static void check_gathered(const struct ww_array *array, const void *base, size_
 		bytes += more;
 		assert_in_range(bytes, 1, sizeof(got) - room);
 	}
-	assert_int_equal(bytes, count * sizeof(*got));
-	assert_memory_equal(got, wanted, bytes);
+	if (bytes != count * sizeof(*got) || memcmp(got, wanted, bytes) != 0)
+		fail_msg("%u dimensions, offset %llu, in pieces of %zu: wrong in %zu bytes",
+			array->ndim, (unsigned long long)array->offset, room, bytes);
 }
 
 UNIT_TEST(elements_are_gathered_in_c_order)
@@ -386,43 +387,29 @@ UNIT_TEST(elements_are_gathered_in_c_order)
 	static const uint16_t turned[] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
 	static const uint16_t backwards[] = {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
 	static const uint16_t same[] = {5, 5, 5};
-	struct ww_array array = {.struct_size = sizeof(array),
-		.dtype.code = WW_DTYPE_UINT,
-		.dtype.bits = 16,
-		.dtype.lanes = 1,
-		.ndim = 2,
-		.shape = {3, 4},
-		.strides = {2, 6}};
+	static const struct {
+		uint32_t ndim;
+		int64_t shape[2];
+		int64_t strides[2];
+		uint64_t offset;
+		const uint16_t *wanted;
+		size_t count;
+	} cases[] = {
+		{2, {3, 4}, {2, 6}, 0, turned, 12},
+		{2, {3, 4}, {8, 2}, 0, base, 12},
+		{2, {3, 4}, {-8, -2}, 22, backwards, 12},
+		{2, {3, 0}, {-8, -2}, 22, base, 0},
+		{1, {3}, {0}, 10, same, 3},
+		{0, {0}, {0}, 10, same, 1},
+	};
 
-	for (size_t room = 1; room <= 26; room += 3) { /* also in halves of an element */
-		array = (struct ww_array){.struct_size = sizeof(array),
-			.dtype.code = WW_DTYPE_UINT,
-			.dtype.bits = 16,
-			.dtype.lanes = 1,
-			.ndim = 2,
-			.shape = {3, 4},
-			.strides = {2, 6}};
-		check_gathered(&array, base, room, turned, 12);
-		array.strides[0] = 8;
-		array.strides[1] = 2;
-		check_gathered(&array, base, room, base, 12);
-		array.strides[0] = -8;
-		array.strides[1] = -2;
-		array.offset = 22;
-		check_gathered(&array, base, room, backwards, 12);
-		array.shape[1] = 0;
-		check_gathered(&array, base, room, base, 0);
-		array = (struct ww_array){.struct_size = sizeof(array),
-			.dtype.code = WW_DTYPE_UINT,
-			.dtype.bits = 16,
-			.dtype.lanes = 1,
-			.ndim = 1,
-			.shape = {3},
-			.offset = 10};
-		check_gathered(&array, base, room, same, 3);
-		array.ndim = 0;
-		array.shape[0] = 0;
-		check_gathered(&array, base, room, same, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ww_array array;
+
+		assert_ok(ww_array_set(&array, WW_DTYPE(WW_DTYPE_UINT, 16), cases[i].ndim,
+			cases[i].shape, cases[i].strides, cases[i].offset));
+		for (size_t room = 1; room <= 26; room += 3) /* also in halves of an element */
+			check_gathered(&array, base, room, cases[i].wanted, cases[i].count);
 	}
 }
 
