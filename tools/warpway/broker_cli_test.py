@@ -158,6 +158,13 @@ def line_of(process, limit_s=None):
     return line.decode()
 
 
+def begun(*arguments, **settings):
+    """Starts a command, and waits for its first line."""
+    process = start(*arguments, **settings)
+    line_of(process)
+    return process
+
+
 def until(is_so, told):
     """Waits for what comes a moment later; told() says how it is."""
     deadline = time.monotonic() + LIMIT_S
@@ -315,8 +322,7 @@ def reload_takes_the_program_that_is_installed():
     try:
         before = serving(process, address)
         done("put", "--broker", address, "kept", "-", data=b"bytes")
-        holder = start("put", "--broker", address, "--life", "owner", "mine", "/proc/self/status")
-        line_of(holder)
+        holder = begun("put", "--broker", address, "--life", "owner", "mine", "/proc/self/status")
         install(WARPWAYD, program)
         after = spoken("serve", "--reload", "--broker", address)
         expect(after["pid"] != before["pid"] and after["supervisor_pid"] == before["supervisor_pid"], str(after))
@@ -647,8 +653,7 @@ def who_says_why():
 
 
 def removed_objects_are_told_while_they_are_held():
-    holder = start("put", "--life", "owner", "held", "/proc/self/status")
-    line_of(holder)
+    holder = begun("put", "--life", "owner", "held", "/proc/self/status")
     halt(holder)
     done("rm", "held")
     expect(done("ls", "--names") == b"" and spoken("ls") == [], "it still has a name")
@@ -669,8 +674,7 @@ def objects_of_a_command_go_with_it():
     for life in ("owner", "held"):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             watch = start("watch", "--json", "--existing", "live/")
-            holder = start("put", "--device", DEVICE, "--life", life, "live/x", "/proc/self/status")
-            line_of(holder)
+            holder = begun("put", "--device", DEVICE, "--life", life, "live/x", "/proc/self/status")
             while line_event(watch) != "put":  # it may have begun to watch after the put
                 pass
             expect(spoken("stat", "live/x")["life"] == life, life)
@@ -690,8 +694,7 @@ def line_event(watch):
 
 
 def a_command_ends_when_its_object_is_removed():
-    holder = start("put", "--life", "owner", "away", "/proc/self/status")
-    line_of(holder)
+    holder = begun("put", "--life", "owner", "away", "/proc/self/status")
     done("rm", "away")
     output, errors = holder.communicate(timeout=LIMIT_S)
     expect(holder.returncode == 0 and errors == b"" and b"away is gone" in output, str(output))
@@ -753,8 +756,7 @@ def watch_prints_changes():
 
 def a_killed_broker_loses_nothing():
     done("put", "--device", DEVICE, "safe", "-", data=pattern(100000))
-    holder = start("put", "--life", "owner", "mine", "/proc/self/status")
-    line_of(holder)
+    holder = begun("put", "--life", "owner", "mine", "/proc/self/status")
     before = spoken("serve", "--status")
     os.kill(before["pid"], signal.SIGKILL)
     expect(done("get", "safe") == pattern(100000), "bytes")

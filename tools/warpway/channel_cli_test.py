@@ -15,8 +15,8 @@ import sys
 sys.dont_write_bytecode = True  # the sources may be another user's
 
 from broker_cli_test import (  # noqa: E402
-    ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, halt, line_of,
-    main, npy, path_of, pattern, read, refused, run, spoken, start, write)
+    ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, begun, completed, done, end, expect,
+    halt, line_of, main, npy, path_of, pattern, read, refused, run, spoken, start, write)
 
 MAKER = sys.argv[5]
 VERBS = ["pub", "sub", "stat", "evict", "record", "replay"]
@@ -60,16 +60,7 @@ def report_of(process):
 
 def producer_of(name, *options):
     """Starts a producer, and waits until its channel is there."""
-    process = start(*PUB, *options, name)
-    line_of(process)
-    return process
-
-
-def joined(*arguments):
-    """Starts a consumer, and waits until it says that it is one."""
-    process = start(*arguments)
-    line_of(process)
-    return process
+    return begun(*PUB, *options, name)
 
 
 def recorder_of(name, folder):
@@ -81,6 +72,12 @@ def ended(process, code=0):
     output, errors = process.communicate(timeout=LIMIT_S)
     expect(process.returncode == code and (errors == b"") == (code == 0), f"{process.returncode} {output} {errors}")
     return output.decode(), errors.decode()
+
+
+def stop(process, words, number=signal.SIGINT):
+    """Ends a command, which must print these words and do its work without a complaint."""
+    code, output, errors = end(process, number)
+    expect(code == 0 and words in output and errors == b"", f"{process.args}: {code} {output} {errors}")
 
 
 def lines_of(folder):
@@ -142,8 +139,7 @@ def frames_come_whole():
             expect(report["frames"] == count and report["dropped"] == 0 and report["end"] == "count", str(report))
             expect(report["bytes"] == count * size and report["checked"], str(report))
             check_latency(report["latency_ns"], count)
-        code, output, errors = end(producer)
-        expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+        stop(producer, b"published")
 
 
 def check_latency(latency, frames):
@@ -175,7 +171,7 @@ def json_of_a_producer_is_there():
 
 def a_wrong_frame_is_found():
     producer = start(*PUB, "--bytes", "4096", "wrong", "-", stdin=subprocess.PIPE)
-    consumer = joined(*SUB, "--check", "wrong")
+    consumer = begun(*SUB, "--check", "wrong")
     output, _ = producer.communicate(pattern(8192), timeout=LIMIT_S)
     expect(producer.returncode == 0 and b"published 2 frames" in output, str(output))
     expect("frame 1 is wrong: byte 0 of 4096 is 0x" in ended(consumer, 1)[1], "not told")
@@ -229,7 +225,7 @@ def await_frame(name, number):
 def the_newest_frame_is_for_whoever_comes():
     """With a policy that drops, one that does nothing at all slows nobody."""
     producer = producer_of("newest", "--policy", "latest", "--bytes", "100")
-    slow = joined(*SUB, "--check", "newest")
+    slow = begun(*SUB, "--check", "newest")
     await_frame("newest", await_frame("newest", 0)) # it has received one
     halt(slow)
     report = spoken("channel", "sub", "--check", "--count", "200", "newest")
@@ -240,13 +236,12 @@ def the_newest_frame_is_for_whoever_comes():
     code, output, errors = end(slow)
     dropped = re.search(rb"\ndropped   ([0-9]+)\n", output)
     expect(code == 0 and errors == b"" and int(dropped.group(1)) > 0, f"{code} {output} {errors}")
-    code, output, errors = end(producer)
-    expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+    stop(producer, b"published")
 
 
 def a_producer_that_waits_says_for_whom():
     producer = producer_of("stuck", "--slots", "1", "--bytes", "8")
-    slow = joined(*SUB, "--rate", "0.001", "stuck")
+    slow = begun(*SUB, "--rate", "0.001", "stuck")
     line = b""
     while not line.endswith(b"\n"):
         line += os.read(producer.stderr.fileno(), 1)
@@ -280,7 +275,7 @@ def stat_tells_all():
                            "--slots", "3", "--policy", "block")
     text = done("channel", "stat", "seen").decode()
     expect("consumers   0 of 4" in text and "CONSUMER" not in text, text)
-    slow = joined(*SUB, "--rate", "0.001", "seen")
+    slow = begun(*SUB, "--rate", "0.001", "seen")
     while True:
         told = spoken("channel", "stat", "seen")
         if told["waits_for"] is not None and [consumer["held"] for consumer in told["consumers"]] == [1]:
@@ -350,9 +345,8 @@ def stat_shows_less_to_users_who_may_not_read():
 
 def a_consumer_that_is_stuck_is_evicted():
     """It holds a frame before the producer gets the next ones, and does not give it back."""
-    producer = start(*PUB, "--slots", "2", "--bytes", "8", "--evict-after", "0.01", "stuck", "-", stdin=subprocess.PIPE)
-    line_of(producer)
-    stuck = joined(*SUB, "--rate", "0.001", "stuck")
+    producer = begun(*PUB, "--slots", "2", "--bytes", "8", "--evict-after", "0.01", "stuck", "-", stdin=subprocess.PIPE)
+    stuck = begun(*SUB, "--rate", "0.001", "stuck")
     producer.stdin.write(bytes(8))
     producer.stdin.flush()
     while spoken("channel", "stat", "stuck")["consumers"][0]["held"] != 1:
@@ -375,7 +369,7 @@ EVICTION_KEYS = "name number pid uid program frame waited_ns".split()
 def stuck_consumer_of(name, *options):
     """Starts a producer that waits for a consumer, and both."""
     producer = producer_of(name, "--slots", "4", "--bytes", "8", *options)
-    stuck = joined(*SUB, "--rate", "0.001", name)
+    stuck = begun(*SUB, "--rate", "0.001", name)
     while spoken("channel", "stat", name)["waits_for"] != 0:
         expect(producer.poll() is None and stuck.poll() is None, "one ended")
     return producer, stuck
@@ -388,7 +382,7 @@ def an_operator_evicts_a_consumer():
     for wrong in ("1", "31", "4000000000", "none"):
         refused(1, f"has no consumer '{wrong}'; see `warpway channel stat operated`", "channel", "evict", "operated",
                 wrong)
-    second = joined(*SUB, "--rate", "0.001", "operated")
+    second = begun(*SUB, "--rate", "0.001", "operated")
     while len(spoken("channel", "stat", "operated")["consumers"]) != 2:
         expect(second.poll() is None, "it ended")
     refused(1, "2 consumers of operated are 'warpway'; name one by its number", "channel", "evict", "operated",
@@ -415,7 +409,7 @@ def an_operator_evicts_a_consumer():
 
 def an_evicted_consumer_is_told():
     producer, stuck = stuck_consumer_of("told")
-    third = joined("channel", "sub", "told")
+    third = begun("channel", "sub", "told")
     while len(spoken("channel", "stat", "told")["consumers"]) != 2:
         expect(third.poll() is None, "it ended")
     done("channel", "evict", "told", str(third.pid))
@@ -425,9 +419,8 @@ def an_evicted_consumer_is_told():
 
 
 def a_producer_that_does_nothing_evicts_nobody():
-    producer = start(*PUB, "--bytes", "8", "--slots", "2", "idle", "-", stdin=subprocess.PIPE)
-    line_of(producer)
-    consumer = joined(*SUB, "idle")
+    producer = begun(*PUB, "--bytes", "8", "--slots", "2", "idle", "-", stdin=subprocess.PIPE)
+    consumer = begun(*SUB, "idle")
     while len(spoken("channel", "stat", "idle")["consumers"]) != 1:
         expect(consumer.poll() is None, "it ended")
     refused(1, f"process {producer.pid} (warpway), has not evicted consumer 0 in time", "channel", "evict", "--wait",
@@ -454,7 +447,7 @@ def only_the_owner_and_root_evict():
 def stat_counts_what_was_dropped():
     """Looking is no consuming: with one consumer possible, it stays the only one."""
     producer = producer_of("drops", "--policy", "drop-oldest", "--bytes", "64", "--consumers", "1")
-    slow = joined(*SUB, "--rate", "0.001", "drops")
+    slow = begun(*SUB, "--rate", "0.001", "drops")
     while True:
         told = spoken("channel", "stat", "drops")
         consumer, = told["consumers"]
@@ -472,27 +465,22 @@ def stat_counts_what_was_dropped():
 def an_interrupt_is_an_end():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         producer = producer_of("ended", "--bytes", "64", "--rate", "1000")
-        consumer = joined("channel", "sub", "ended")
-        code, output, errors = end(consumer, number)
-        expect(code == 0 and b"end       interrupted" in output and errors == b"", f"{code} {output} {errors}")
-        code, output, errors = end(producer, number)
-        expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+        consumer = begun("channel", "sub", "ended")
+        stop(consumer, b"end       interrupted", number)
+        stop(producer, b"published", number)
     waiting = producer_of("ended", "--wait-consumers", "1")
     line_of(waiting)
-    code, output, errors = end(waiting)
-    expect(code == 0 and b"published 0 frames" in output and errors == b"", f"{code} {output} {errors}")
+    stop(waiting, b"published 0 frames")
 
 
 def an_interrupt_ends_the_wait_for_input():
-    process = start(*PUB, "--bytes", "64", "input", "-", stdin=subprocess.PIPE)
-    line_of(process)
-    code, output, errors = end(process)
-    expect(code == 0 and b"published 0 frames" in output and errors == b"", f"{code} {output} {errors}")
+    process = begun(*PUB, "--bytes", "64", "input", "-", stdin=subprocess.PIPE)
+    stop(process, b"published 0 frames")
 
 
 def a_killed_producer_is_told():
     producer = producer_of("killed", "--bytes", "64")
-    consumer = joined("channel", "sub", "killed")
+    consumer = begun("channel", "sub", "killed")
     producer.kill()
     output, errors = ended(consumer, 1)
     expect("end       lost" in output and f"process {producer.pid} (warpway), ended" in errors, f"{output} {errors}")
@@ -598,8 +586,7 @@ def replay_loops_until_interrupted():
                    "--consumers", "8", "looped", folder)
     expect("policy drop-oldest" in line_of(player), "policy")
     expect(spoken("channel", "sub", "--count", "20", "looped")["frames"] == 20, "more than were recorded")
-    code, output, errors = end(player)
-    expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+    stop(player, b"published")
 
 
 def a_recording_is_not_trusted():
@@ -639,7 +626,7 @@ def completion_completes():
     expect(completed("warpway channel sub comp") == ["comp/a"] == completed("warpway channel stat comp"), "a name")
     expect(completed("warpway channel record --count 1 -o x comp") == ["comp/a"], "a name behind options")
     expect(completed("warpway channel evict --wait 1 comp") == ["comp/a"], "a name")
-    consumers = [joined(*SUB, "comp/a") for _ in range(2)]
+    consumers = [begun(*SUB, "comp/a") for _ in range(2)]
     expect(completed("warpway channel evict comp/a ") == ["0", "1"], "consumers")
     for consumer in consumers:
         end(consumer)

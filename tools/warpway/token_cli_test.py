@@ -12,8 +12,8 @@ import sys
 sys.dont_write_bytecode = True  # the sources may be another user's
 
 from broker_cli_test import (  # noqa: E402
-    ADDRESS, DEVICE, ENVIRONMENT, LIMIT_S, WARPWAY, done, end, expect, line_event, line_of, main, npy, path_of,
-    pattern, read, refused, spoken, start, write)
+    ADDRESS, DEVICE, ENVIRONMENT, LIMIT_S, WARPWAY, begun, done, end, expect, line_event, line_of,
+    main, npy, path_of, pattern, read, refused, spoken, start, write)
 
 MAKER = sys.argv[5]
 
@@ -50,8 +50,7 @@ def with_terminal_input(*arguments):
 
 
 def a_name_is_taken_by_a_process():
-    holder = start("put", "--life", "owner", "taken", "/proc/self/status")
-    line_of(holder)
+    holder = begun("put", "--life", "owner", "taken", "/proc/self/status")
     refused(1, f"'taken' is taken: process {holder.pid} (warpway) of user {os.getuid()} put it",
             "put", "taken", "-", data=b"new")
     end(holder)
@@ -95,8 +94,7 @@ def tokens_name_parts():
 def tokens_keep_objects_as_they_say():
     """Of an object that goes with its holder: the escrow holds it, as long and as often as was said."""
     for options, imports in ((["--uses", "2"], 2), (["--uses", "1"], 1), (["--escrow", "0"], 0)):
-        holder = start("put", "--device", DEVICE, "--life", "held", "token/held", "/proc/version")
-        line_of(holder)
+        holder = begun("put", "--device", DEVICE, "--life", "held", "token/held", "/proc/version")
         told = spoken("export", *options, "token/held")
         expect(sorted(told) == ["access", "escrow_ns", "name", "token", "uses"], str(told))
         expect(told["name"] == "token/held" and told["access"] == "read", str(told))
