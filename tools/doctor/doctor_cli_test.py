@@ -19,7 +19,7 @@ import uuid
 sys.dont_write_bytecode = True  # the sources may be another user's
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../warpway"))
 
-from broker_cli_test import FOLDER, LIMIT_S, WARPWAY, WARPWAYD, completed, expect, main, refused  # noqa: E402
+from broker_cli_test import FOLDER, LIMIT_S, WARPWAY, WARPWAYD, completed, expect, main, refused, until  # noqa: E402
 
 FAKECUDA, NODRIVER, LIBRARY, OWN_LIBRARY = sys.argv[5:9]
 TEMPORARY = os.path.join(FOLDER, "tmp")
@@ -110,10 +110,7 @@ def marked():
 
 def nothing_is_left(told):
     """What was killed may take a moment to be gone."""
-    deadline = time.monotonic() + LIMIT_S
-    while marked():
-        expect(time.monotonic() < deadline, f"{told}: processes are left: {marked()}")
-        time.sleep(0.01)
+    until(lambda: not marked(), lambda: f"{told}: processes are left: {marked()}")
     expect(os.listdir(TEMPORARY) == [], f"{told}: files are left: {os.listdir(TEMPORARY)}")
 
 
