@@ -61,16 +61,44 @@ struct ww_token slice_token_for(ww_memory *slice, uint32_t uses, uint64_t escrow
 /* There is no room for so many bytes; the record says this word. */
 void pool_has_no_room(ww_pool *pool, uint64_t bytes, const char *word);
 
+/*
+ * Defines a case as SCENE_CASE() does. It sees `pool`, of this process. When its agents have ended
+ * nothing of the pool may be in use.
+ */
+#define POOL_CASE(case_name, case_needs, bytes_max, slices)                \
+	static void case_name##_with_pool(ww_pool *pool);                  \
+	SCENE_CASE(case_name, case_needs)                                  \
+	{                                                                  \
+		ww_pool *own = pool_make(scene.device, bytes_max, slices); \
+                                                                           \
+		case_name##_with_pool(own);                                \
+		pool_end(own);                                             \
+	}                                                                  \
+	static void case_name##_with_pool(ww_pool *pool)
+
+/* Agents that are left end, then nothing of the pool may be in use, and it ends. */
+void pool_end(ww_pool *pool);
+
 /* --- agents --- */
 
 void pool_start(struct child *agent, const struct child_options *options);
 
 /*
- * Has an agent import a token, as its slice of that number, for writing if the token is for that.
+ * Sends an agent a token; and has it import that as its slice of that number, for writing if the
+ * token is for that.
  */
+void pool_say(struct child *agent, const struct ww_token *token);
 void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected);
 
-/* A token that an agent exported. */
+/* The same with a slice of this process, by a token for one import. */
+void pool_lend(struct child *agent, ww_memory *slice, uint32_t access, int number);
+
+/* The same, and then the agent looks at the pattern there and lets go of it. */
+void pool_show(struct child *agent, const struct ww_token *token, int slice, uint32_t seed);
+
+/* Has an agent export, its command being "export" and this; or hears what it exported. */
+struct ww_token pool_export(struct child *agent, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 struct ww_token pool_hear_token(struct child *agent);
 
 /* Kills the broker process and waits until it serves again. */

@@ -165,78 +165,76 @@ static struct ww_token lie(const struct attacker *attacker, const struct ww_toke
  * The owner of two chunks with a slice each, all of them, and the attacker that has seen the token
  * of the second.
  */
-struct cast {
+static struct {
 	ww_pool *pool;
 	ww_memory *slices[2];
 	struct ww_token tokens[2];
 	struct attacker attacker;
 	struct child victim; /* asks the broker that a token names */
-};
+} cast;
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
 	static const char *const any_broker[] = {"WARPWAY_BROKER", NULL};
 	const struct child_options options = {.environment = any_broker};
 
 	scene_begin();
-	cast->pool = pool_make(scene.device, 2 * CHUNK, 64);
+	cast.pool = pool_make(scene.device, 2 * CHUNK, 64);
 	for (uint32_t i = 0; i < 2; i++) {
-		cast->slices[i] = slice_make(cast->pool, CHUNK, i);
-		cast->tokens[i] = slice_token_for(cast->slices[i], 0, WW_ESCROW_NONE);
+		cast.slices[i] = slice_make(cast.pool, CHUNK, i);
+		cast.tokens[i] = slice_token_for(cast.slices[i], 0, WW_ESCROW_NONE);
 	}
-	attacker_begin(&cast->attacker, &cast->tokens[1], 1);
-	pool_start(&cast->victim, &options);
+	attacker_begin(&cast.attacker, &cast.tokens[1], 1);
+	pool_start(&cast.victim, &options);
 }
 
-static void end(struct cast *cast)
+static void end(void)
 {
-	child_end_all();
-	attacker_end(&cast->attacker);
+	agent_end(&cast.victim);
+	attacker_end(&cast.attacker);
 	for (int i = 0; i < 2; i++)
-		ww_memory_unref(cast->slices[i]);
-	pool_comes_to(cast->pool, 0, 0);
-	ww_pool_unref(cast->pool);
+		ww_memory_unref(cast.slices[i]);
+	pool_comes_to(cast.pool, 0, 0);
+	ww_pool_unref(cast.pool);
 	scene_end();
 }
 
-static void give(struct cast *cast, const struct ww_token *token, int slice, ww_status expected)
+#define BROKER_CASE(case_name) CASE_BETWEEN(case_name, 0, begin(), end())
+
+static void give(const struct ww_token *token, int slice, ww_status expected)
 {
-	MUST_EQUAL(sizeof(*token), write(cast->victim.socket, token, sizeof(*token)));
-	agent_must(&cast->victim, expected, "import %d write anywhere", slice);
+	pool_say(&cast.victim, token);
+	agent_must(&cast.victim, expected, "import %d write anywhere", slice);
 }
 
 /*
  * A process that takes the untrusted process's token gets the untrusted process's memory, as from
  * anybody.
  */
-static void take_from_attacker(struct cast *cast, int slice)
+static void take_from_attacker(int slice)
 {
-	give(cast, &cast->attacker.token, slice, WW_OK);
-	agent_must(&cast->victim, WW_OK, "look %d %d", slice, SEED_OF_STRANGER);
+	give(&cast.attacker.token, slice, WW_OK);
+	agent_must(&cast.victim, WW_OK, "look %d %d", slice, SEED_OF_STRANGER);
 }
 
 /* And who takes the owner's gets the owner's. */
-static void take_from_owner(struct cast *cast, int slice)
+static void take_from_owner(int slice)
 {
-	give(cast, &cast->tokens[1], slice, WW_OK);
-	agent_must(&cast->victim, WW_OK, "look %d 1", slice);
-	agent_must(&cast->victim, WW_OK, "paint %d 7", slice);
-	pattern_verify(cast->slices[1], 7);
-	pattern_write(cast->slices[1], 1);
+	give(&cast.tokens[1], slice, WW_OK);
+	agent_must(&cast.victim, WW_OK, "look %d 1", slice);
+	agent_must(&cast.victim, WW_OK, "paint %d 7", slice);
+	pattern_verify(cast.slices[1], 7);
+	pattern_write(cast.slices[1], 1);
 }
 
-CASE(attacker_with_a_broker, 0)
+BROKER_CASE(attacker_with_a_broker)
 {
-	struct ww_token token;
-	struct cast cast;
-
-	begin(&cast);
-	token = lie(&cast.attacker, &cast.tokens[1]);
-	give(&cast, &cast.tokens[0], 0, WW_OK);
-	give(&cast, &token, 1, WW_ERR_NOT_FOUND);
-	take_from_attacker(&cast, 1);
-	give(&cast, &token, 2, WW_ERR_NOT_FOUND);
-	take_from_owner(&cast, 2);
+	struct ww_token token = lie(&cast.attacker, &cast.tokens[1]);
+	give(&cast.tokens[0], 0, WW_OK);
+	give(&token, 1, WW_ERR_NOT_FOUND);
+	take_from_attacker(1);
+	give(&token, 2, WW_ERR_NOT_FOUND);
+	take_from_owner(2);
 	/* Each is let go of by itself. */
 	agent_must(&cast.victim, WW_OK, "unref 1");
 	cast.slices[1] = ww_memory_unref(cast.slices[1]);
@@ -244,21 +242,16 @@ CASE(attacker_with_a_broker, 0)
 	agent_must(&cast.victim, WW_OK, "unref 2");
 	pool_must_be(cast.pool, CHUNK, 0);
 	agent_must(&cast.victim, WW_OK, "look 0 0");
-	end(&cast);
 }
 
-CASE(attacker_with_a_broker_first, 0)
+BROKER_CASE(attacker_with_a_broker_first)
 {
-	struct ww_token token;
-	struct cast cast;
-
-	begin(&cast);
-	token = lie(&cast.attacker, &cast.tokens[1]);
-	take_from_attacker(&cast, 1);
-	give(&cast, &token, 2, WW_ERR_NOT_FOUND);
-	take_from_owner(&cast, 2);
-	take_from_attacker(&cast, 3);
-	give(&cast, &cast.tokens[0], 0, WW_OK);
+	struct ww_token token = lie(&cast.attacker, &cast.tokens[1]);
+	take_from_attacker(1);
+	give(&token, 2, WW_ERR_NOT_FOUND);
+	take_from_owner(2);
+	take_from_attacker(3);
+	give(&cast.tokens[0], 0, WW_OK);
 	agent_must(&cast.victim, WW_OK, "look 0 0");
 	cast.slices[1] = ww_memory_unref(cast.slices[1]);
 	agent_must(&cast.victim, WW_OK, "unref 2");
@@ -267,18 +260,15 @@ CASE(attacker_with_a_broker_first, 0)
 	 * The slice is gone, and the untrusted process's word for the same one does not change
 	 * that.
 	 */
-	give(&cast, &cast.tokens[1], 2, WW_ERR_NOT_FOUND);
-	end(&cast);
+	give(&cast.tokens[1], 2, WW_ERR_NOT_FOUND);
 }
 
 /* The owner has its own slices by the word of its own broker only. */
-CASE(attacker_with_a_broker_at_home, 0)
+BROKER_CASE(attacker_with_a_broker_at_home)
 {
 	struct ww_token tokens[2];
-	struct cast cast;
 	ww_memory *home;
 
-	begin(&cast);
 	tokens[0] = cast.attacker.token;
 	tokens[1] = lie(&cast.attacker, &cast.tokens[1]);
 	for (int i = 0; i < 2; i++) {
@@ -298,7 +288,6 @@ CASE(attacker_with_a_broker_at_home, 0)
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &home, NULL));
 	pattern_verify(home, 1);
 	ww_memory_unref(home);
-	end(&cast);
 }
 
 /* --- in the same broker --- */
@@ -307,12 +296,12 @@ CASE(attacker_with_a_broker_at_home, 0)
  * An owner of a pool of two chunks, of which slice 0 has the first, and an untrusted process who
  * holds the pool by a token.
  */
-struct company {
+static struct {
 	struct child owner;
 	struct raw raw;
 	struct ww_token token;
 	struct ww_wire_token record;
-};
+} company;
 
 /* Without root everybody is of one user. */
 static bool are_of_two_users(void)
@@ -320,62 +309,63 @@ static bool are_of_two_users(void)
 	return geteuid() == 0;
 }
 
-static void begin_company(struct company *company)
+static void begin_company(void)
 {
 	struct ww_wire_granted granted;
 
 	scene_begin();
-	pool_start(&company->owner, NULL);
+	pool_start(&company.owner, NULL);
 	if (are_of_two_users())
-		agent_must(&company->owner, WW_OK, "user " OWNER);
-	agent_must(&company->owner, WW_OK, "pool 4096");
-	agent_must(&company->owner, WW_OK, "alloc 0 2048");
-	agent_must(&company->owner, WW_OK, "paint 0 1");
-	agent_must(&company->owner, WW_OK, "export 0 write");
-	company->token = pool_hear_token(&company->owner);
-	ww_wire_decode_token(company->token.bytes, &company->record);
+		agent_must(&company.owner, WW_OK, "user " OWNER);
+	agent_must(&company.owner, WW_OK, "pool 4096");
+	agent_must(&company.owner, WW_OK, "alloc 0 2048");
+	agent_must(&company.owner, WW_OK, "paint 0 1");
+	company.token = pool_export(&company.owner, "0 write");
+	ww_wire_decode_token(company.token.bytes, &company.record);
 	if (are_of_two_users())
-		raw_open_as(&company->raw, scene.daemon.address, STRANGER, STRANGER);
+		raw_open_as(&company.raw, scene.daemon.address, STRANGER, STRANGER);
 	else
-		raw_open(&company->raw, scene.daemon.address);
-	MUST_OK(raw_import(&company->raw, company->record.object_id, company->record.secret,
+		raw_open(&company.raw, scene.daemon.address);
+	MUST_OK(raw_import(&company.raw, company.record.object_id, company.record.secret,
 		WW_WIRE_ACCESS_WRITE, &granted));
 }
 
-static void end_company(struct company *company)
+static void end_company(void)
 {
-	raw_close(&company->raw);
+	raw_close(&company.raw);
 	scene_end();
 }
 
+#define COMPANY_CASE(case_name, case_needs) \
+	CASE_BETWEEN(case_name, case_needs, begin_company(), end_company())
+
 /* Puts an object of 4096 bytes inside the pool's, after the case had a hand in it. */
-static ww_status put_inside(struct company *company, const char *what, const char *which,
-	const struct ww_wire_put *like)
+static ww_status put_inside(const char *what, const char *which, const struct ww_wire_put *like)
 {
 	char name[WW_POOL_NAME_BYTES];
 	struct ww_wire_put put;
 	ww_status status;
 	OWN(fd) int fd = raw_memory(4096);
 
-	ww_pool_name(name, company->record.object_id, what, which);
+	ww_pool_name(name, company.record.object_id, what, which);
 	put = raw_object(name);
 	put.kind = like->kind;
 	put.state = like->state;
 	put.mode = like->mode;
 	put.flags = like->flags;
-	status = raw_put(&company->raw, &put, &fd, 1);
+	status = raw_put(&company.raw, &put, &fd, 1);
 	return status;
 }
 
 /* The only other holder of the pool. */
-static struct ww_object_info find_holder(const struct company *company)
+static struct ww_object_info find_holder(void)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_object_info second = info;
 	char prefix[WW_POOL_NAME_BYTES];
 	OWN(snapshot) ww_snapshot *snapshot;
 
-	ww_pool_name(prefix, company->record.object_id, "holder", "");
+	ww_pool_name(prefix, company.record.object_id, "holder", "");
 	MUST_OK(ww_snapshot_create(scene.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
 	MUST_OK(ww_snapshot_object(snapshot, 0, &info));
 	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &second));
@@ -383,7 +373,7 @@ static struct ww_object_info find_holder(const struct company *company)
 }
 
 /* Who shows the owner nothing that it may read, or nothing of the sort, keeps nothing from it. */
-CASE(attacker_among_holders, 0)
+COMPANY_CASE(attacker_among_holders, 0)
 {
 	static const struct ww_wire_put shown[] = {
 		{.kind = WW_WIRE_KIND_POOL, .state = WW_WIRE_STATE_WRITING, .mode = 0666},
@@ -395,15 +385,13 @@ CASE(attacker_among_holders, 0)
 		{.kind = WW_WIRE_KIND_TIMELINE, .state = WW_WIRE_STATE_SEALED, .mode = 0666},
 		{.kind = 99, .state = WW_WIRE_STATE_SEALED, .mode = 0666},
 	};
-	struct company company;
 	struct child member;
 	char which[8];
 
-	begin_company(&company);
 	pool_start(&member, NULL);
 	for (size_t i = 0; i < CHECK_COUNT(shown); i++) {
 		snprintf(which, sizeof(which), "x%zu", i);
-		MUST_OK(put_inside(&company, "holder", which, &shown[i]));
+		MUST_OK(put_inside("holder", which, &shown[i]));
 		agent_must(&company.owner, WW_OK, "alloc 1 2048"); /* never exported */
 		agent_must(&company.owner, WW_OK, "unref 1");
 		pool_give(&member, &company.token, 0, WW_OK);
@@ -414,19 +402,17 @@ CASE(attacker_among_holders, 0)
 		agent_must(&member, WW_OK, "unref 0");
 		agent_must(&company.owner, WW_OK, "alloc 0 2048");
 		agent_must(&company.owner, WW_OK, "unref 1");
-		agent_must(&company.owner, WW_OK, "export 0 write");
-		company.token = pool_hear_token(&company.owner);
+		company.token = pool_export(&company.owner, "0 write");
 	}
 	if (are_of_two_users()) /* the owner has taken out what nobody uses */
-		(void)find_holder(&company);
-	end_company(&company);
+		(void)find_holder();
 }
 
 /*
  * Shows the marks of the only other holder as the untrusted process's own, with a page of his.
  * Return: what he put.
  */
-static struct ww_wire_put show_marks_of_holder(struct company *company, const struct page *page)
+static struct ww_wire_put show_marks_of_holder(const struct page *page)
 {
 	struct ww_wire_pool_holder_ref ref;
 	struct ww_wire_granted granted;
@@ -434,36 +420,34 @@ static struct ww_wire_put show_marks_of_holder(struct company *company, const st
 	struct ww_wire_put put;
 	OWN(fd) int marks;
 
-	MUST_OK(raw_get(&company->raw, find_holder(company).name, WW_WIRE_ACCESS_READ, &granted));
-	marks = dup(company->raw.fds[1]);
+	MUST_OK(raw_get(&company.raw, find_holder().name, WW_WIRE_ACCESS_READ, &granted));
+	marks = dup(company.raw.fds[1]);
 	MUST_CALL(marks);
 	MUST_OK(ww_pool_holder_ref_read(granted.description, granted.description_bytes, &ref));
 	memcpy(ref.page_id, page->page->page_id, sizeof(ref.page_id));
 	ref.page_bytes = page->bytes;
-	ww_pool_name(name, company->record.object_id, "holder", "thief");
+	ww_pool_name(name, company.record.object_id, "holder", "thief");
 	put = page_object(name);
 	put.kind = WW_WIRE_KIND_POOL;
 	put.mode = 0444;
 	put.fd_access[2] = 1;
 	ww_pool_holder_ref_write(&ref, put.description);
 	put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
-	MUST_OK(raw_put(&company->raw, &put, (int[]){page->reader, page->writer, marks}, 3));
+	MUST_OK(raw_put(&company.raw, &put, (int[]){page->reader, page->writer, marks}, 3));
 	return put;
 }
 
 /* Marks that two users show are void when both are gone: that one of them says so is not enough. */
-CASE(attacker_shows_marks_of_another, NEEDS_ROOT)
+COMPANY_CASE(attacker_shows_marks_of_another, NEEDS_ROOT)
 {
-	struct company company;
 	struct ww_wire_put put;
 	struct child member;
 	struct page page;
 
-	begin_company(&company);
 	pool_start(&member, NULL);
 	pool_give(&member, &company.token, 0, WW_OK);
 	page_make(&page);
-	put = show_marks_of_holder(&company, &page);
+	put = show_marks_of_holder(&page);
 	agent_must(&company.owner, WW_OK, "alloc 1 2048"); /* it has seen both now */
 	agent_must(&company.owner, WW_OK, "unref 0");
 	__atomic_store_n(&page_cell(&page, 0)->state, WW_WIRE_CELL_STATE_CLOSED, __ATOMIC_RELEASE);
@@ -473,11 +457,10 @@ CASE(attacker_shows_marks_of_another, NEEDS_ROOT)
 	agent_must(&company.owner, WW_OK, "alloc 2 2048");
 	MUST_OK(raw_release(&company.raw, put.id));
 	page_close(&page);
-	end_company(&company);
 }
 
 /* Whoever was there first: chunks are the owner's. */
-CASE(attacker_among_chunks, 0)
+COMPANY_CASE(attacker_among_chunks, 0)
 {
 	static const char *const chunks[] = {"1", "2", "3"};
 	const struct ww_wire_put first = {
@@ -486,24 +469,20 @@ CASE(attacker_among_chunks, 0)
 		.mode = 0666,
 	};
 	struct ww_wire_put again = first;
-	struct company company;
 	struct child member;
 
-	begin_company(&company);
 	for (size_t i = 0; i < CHECK_COUNT(chunks); i++)
-		MUST_OK(put_inside(&company, "chunk", chunks[i], &first));
+		MUST_OK(put_inside("chunk", chunks[i], &first));
 	agent_must(&company.owner, WW_OK, "alloc 1 2048");
 	agent_must(&company.owner, WW_OK, "paint 1 5");
-	agent_must(&company.owner, WW_OK, "export 1 write");
-	company.token = pool_hear_token(&company.owner);
+	company.token = pool_export(&company.owner, "1 write");
 	again.flags = WW_WIRE_PUT_FLAG_REPLACE;
-	MUST_REFUSE(WW_ERR_EXISTS, "", put_inside(&company, "chunk", "1", &first));
+	MUST_REFUSE(WW_ERR_EXISTS, "", put_inside("chunk", "1", &first));
 	if (are_of_two_users())
-		MUST_REFUSE(WW_ERR_ACCESS, "", put_inside(&company, "chunk", "1", &again));
+		MUST_REFUSE(WW_ERR_ACCESS, "", put_inside("chunk", "1", &again));
 	pool_start(&member, NULL);
 	pool_give(&member, &company.token, 0, WW_OK);
 	agent_must(&member, WW_OK, "look 0 5");
 	agent_must(&member, WW_OK, "paint 0 6");
 	agent_must(&company.owner, WW_OK, "look 1 6");
-	end_company(&company);
 }

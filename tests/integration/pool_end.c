@@ -11,156 +11,131 @@
 #include "support/raw_client.h"
 
 /* A pool of one chunk, all of it a slice that an agent alone still has. */
-struct cast {
+static struct {
 	ww_pool *pool;
 	struct child agent;
-};
+} cast;
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
-	struct ww_token token;
 	ww_memory *slice;
 
 	scene_begin();
-	cast->pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(cast->pool, CHUNK, 1);
-	token = slice_token(slice, WW_ACCESS_WRITE);
-	pool_start(&cast->agent, NULL);
-	pool_give(&cast->agent, &token, 0, WW_OK);
+	cast.pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(cast.pool, CHUNK, 1);
+	pool_start(&cast.agent, NULL);
+	pool_lend(&cast.agent, slice, WW_ACCESS_WRITE, 0);
 	ww_memory_unref(slice);
-	pool_must_be(cast->pool, 0, CHUNK);
+	pool_must_be(cast.pool, 0, CHUNK);
 }
 
-/* The agent has gone: everything comes back. */
-static void end(struct cast *cast)
+/* Agents that are left end: everything comes back. */
+static void end(void)
 {
 	ww_memory *slice;
 
 	child_end_all();
-	pool_comes_to(cast->pool, 0, 0);
-	slice = slice_make(cast->pool, CHUNK, 2);
+	pool_comes_to(cast.pool, 0, 0);
+	slice = slice_make(cast.pool, CHUNK, 2);
 	pattern_verify(slice, 2);
 	ww_memory_unref(slice);
-	MUST_EQUAL(0, pool_info(cast->pool).holder_count);
-	ww_pool_unref(cast->pool);
+	MUST_EQUAL(0, pool_info(cast.pool).holder_count);
+	ww_pool_unref(cast.pool);
 	scene_end();
 }
 
-CASE(end_of_holder, 0)
-{
-	struct cast cast;
+#define END_CASE(case_name, case_needs) CASE_BETWEEN(case_name, case_needs, begin(), end())
 
-	begin(&cast);
+END_CASE(end_of_holder, 0)
+{
 	child_kill(&cast.agent);
-	end(&cast);
 }
 
-CASE(end_of_holder_with_stream, WW_CAP_STREAM_VALUE)
+END_CASE(end_of_holder_with_stream, WW_CAP_STREAM_VALUE)
 {
-	struct cast cast;
-
-	begin(&cast);
 	agent_must(&cast.agent, WW_OK, "hold");
 	agent_must(&cast.agent, WW_OK, "release 0");
 	pool_must_be(cast.pool, 0, CHUNK);
 	child_kill(&cast.agent);
-	end(&cast);
 }
 
-CASE(end_of_holder_by_exit, 0)
+END_CASE(end_of_holder_by_exit, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
 	child_tell(&cast.agent, "exit");
 	child_finish(&cast.agent);
-	end(&cast);
 }
 
 /*
  * An owner with slices 0 to 2, of which the first member has 0, the second has 1; 2 is in flight.
  */
-struct inheritance {
+static struct {
 	struct child owner;
 	struct child members[2];
 	struct ww_token tokens[3];
-};
+} all;
 
-static void begin_inheritance(struct inheritance *all)
+static void begin_inheritance(void)
 {
 	scene_begin();
-	pool_start(&all->owner, NULL);
-	agent_must(&all->owner, WW_OK, "pool 2048");
+	pool_start(&all.owner, NULL);
+	agent_must(&all.owner, WW_OK, "pool 2048");
 	for (int i = 0; i < 3; i++) {
-		agent_must(&all->owner, WW_OK, "alloc %d 64", i);
-		agent_must(&all->owner, WW_OK, "paint %d %d", i, i);
-		agent_must(&all->owner, WW_OK, "export %d write", i);
-		all->tokens[i] = pool_hear_token(&all->owner);
+		agent_must(&all.owner, WW_OK, "alloc %d 64", i);
+		agent_must(&all.owner, WW_OK, "paint %d %d", i, i);
+		all.tokens[i] = pool_export(&all.owner, "%d write", i);
 	}
 	for (int i = 0; i < 2; i++) {
-		pool_start(&all->members[i], NULL);
-		pool_give(&all->members[i], &all->tokens[i], 0, WW_OK);
+		pool_start(&all.members[i], NULL);
+		pool_give(&all.members[i], &all.tokens[i], 0, WW_OK);
 	}
 }
 
 /* The owner is gone: who is a member can go on, with all its bytes; nobody else can begin. */
-static void end_inheritance(struct inheritance *all)
+static void end_inheritance(void)
 {
 	struct child attacker;
 	struct ww_token token;
 
 	for (int i = 0; i < 2; i++)
-		agent_must(&all->members[i], WW_OK, "look 0 %d", i);
-	pool_give(&all->members[1], &all->tokens[2], 2, WW_OK);
-	agent_must(&all->members[1], WW_OK, "look 2 2");
-	agent_must(&all->members[1], WW_OK, "paint 2 5");
-	agent_must(&all->members[1], WW_OK, "export 2 write");
-	token = pool_hear_token(&all->members[1]);
-	pool_give(&all->members[0], &token, 2, WW_OK);
-	agent_must(&all->members[1], WW_OK, "unref 2");
-	agent_must(&all->members[0], WW_OK, "look 2 5");
+		agent_must(&all.members[i], WW_OK, "look 0 %d", i);
+	pool_give(&all.members[1], &all.tokens[2], 2, WW_OK);
+	agent_must(&all.members[1], WW_OK, "look 2 2");
+	agent_must(&all.members[1], WW_OK, "paint 2 5");
+	token = pool_export(&all.members[1], "2 write");
+	pool_give(&all.members[0], &token, 2, WW_OK);
+	agent_must(&all.members[1], WW_OK, "unref 2");
+	agent_must(&all.members[0], WW_OK, "look 2 5");
 	pool_start(&attacker, NULL);
-	MUST_EQUAL(sizeof(token), write(attacker.socket, &token, sizeof(token)));
+	pool_say(&attacker, &token);
 	agent_tell(&attacker, "import 0 write");
 	agent_answers_with(&attacker, WW_ERR_NOT_FOUND, "owner");
-	agent_end(&attacker);
-	for (int i = 0; i < 2; i++) {
-		agent_must(&all->members[i], WW_OK, "unref 0");
-		agent_end(&all->members[i]);
-	}
+	for (int i = 0; i < 2; i++)
+		agent_must(&all.members[i], WW_OK, "unref 0");
 	scene_end();
 }
 
-CASE(end_of_owner, 0)
-{
-	struct inheritance all;
+#define OWNER_CASE(case_name) CASE_BETWEEN(case_name, 0, begin_inheritance(), end_inheritance())
 
-	begin_inheritance(&all);
+OWNER_CASE(end_of_owner)
+{
 	child_kill(&all.owner);
 	scene_has_holders(3);
-	end_inheritance(&all);
 }
 
-CASE(end_of_owner_by_exit, 0)
+OWNER_CASE(end_of_owner_by_exit)
 {
-	struct inheritance all;
-
-	begin_inheritance(&all);
 	child_tell(&all.owner, "exit");
 	child_finish(&all.owner);
 	scene_has_holders(3);
-	end_inheritance(&all);
 }
 
 /* Both sides go on, and who comes after the restart is seen. */
-CASE(end_of_broker, 0)
+END_CASE(end_of_broker, 0)
 {
 	struct ww_token token;
 	struct child late;
-	struct cast cast;
 	ww_memory *slice;
 
-	begin(&cast);
 	pool_restart_broker();
 	agent_must(&cast.agent, WW_OK, "look 0 1");
 	pool_must_be(cast.pool, 0, CHUNK);
@@ -178,17 +153,12 @@ CASE(end_of_broker, 0)
 	pool_restart_broker();
 	pool_must_be(cast.pool, 0, CHUNK);
 	agent_must(&late, WW_OK, "unref 0");
-	end(&cast);
 }
 
-CASE(end_of_broker_and_holder, 0)
+END_CASE(end_of_broker_and_holder, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
 	pool_restart_broker();
 	child_kill(&cast.agent);
-	end(&cast);
 }
 
 /* --- what a broker alone knew, and knows no more --- */
@@ -197,45 +167,44 @@ CASE(end_of_broker_and_holder, 0)
  * The owner has slice 0, a chunk that a member has imported, and slice 1, half of another chunk
  * that nobody was ever told of. It has not looked since, so the broker alone knows of the member.
  */
-struct loss {
+static struct {
 	struct child owner;
 	struct child member;
 	struct broker former; /* group 0: none */
-};
+} loss;
 
-static void begin_loss(struct loss *loss)
+static void begin_loss(void)
 {
 	struct ww_token token;
 
-	*loss = (struct loss){.former = {.group = 0}};
+	loss.former.group = 0;
 	scene_begin();
-	pool_start(&loss->owner, NULL);
-	agent_must(&loss->owner, WW_OK, "pool 4096");
-	agent_must(&loss->owner, WW_OK, "alloc 0 2048");
-	agent_must(&loss->owner, WW_OK, "alloc 1 1024");
+	pool_start(&loss.owner, NULL);
+	agent_must(&loss.owner, WW_OK, "pool 4096");
+	agent_must(&loss.owner, WW_OK, "alloc 0 2048");
+	agent_must(&loss.owner, WW_OK, "alloc 1 1024");
 	for (int i = 0; i < 2; i++)
-		agent_must(&loss->owner, WW_OK, "paint %d %d", i, i);
-	agent_must(&loss->owner, WW_OK, "export 0 write escrow_ms=1");
-	token = pool_hear_token(&loss->owner);
-	pool_start(&loss->member, NULL);
-	pool_give(&loss->member, &token, 0, WW_OK);
+		agent_must(&loss.owner, WW_OK, "paint %d %d", i, i);
+	token = pool_export(&loss.owner, "0 write escrow_ms=1");
+	pool_start(&loss.member, NULL);
+	pool_give(&loss.member, &token, 0, WW_OK);
 }
 
 /* Another one serves at the same address, which knows nothing. */
-static void replace_broker(struct loss *loss)
+static void replace_broker(void)
 {
-	const char *const arguments[] = {"--socket", loss->former.address, NULL};
+	const char *const arguments[] = {"--socket", loss.former.address, NULL};
 	const struct broker_options options = {.arguments = arguments};
 
-	loss->former = scene.daemon; /* its folder stays for the socket */
-	kill(-loss->former.group, SIGKILL);
-	while (waitpid(-loss->former.group, NULL, 0) > 0)
+	loss.former = scene.daemon; /* its folder stays for the socket */
+	kill(-loss.former.group, SIGKILL);
+	while (waitpid(-loss.former.group, NULL, 0) > 0)
 		;
 	broker_start(&scene.daemon, &options);
 }
 
 /* The broker gives the owner up, who lives. */
-static void cut_owner(struct loss *loss)
+static void cut_owner(void)
 {
 	struct ww_wire_condition now;
 	uint64_t before;
@@ -244,74 +213,72 @@ static void cut_owner(struct loss *loss)
 	raw_open_watcher(&raw, scene.daemon.address);
 	MUST_OK(raw_condition(&raw, &now));
 	before = now.holds;
-	agent_must(&loss->owner, WW_OK, "cut");
+	agent_must(&loss.owner, WW_OK, "cut");
 	do {
 		MUST_OK(raw_condition(&raw, &now));
 	} while (now.holds == before);
 }
 
-static void end_loss(struct loss *loss)
+static void end_loss(void)
 {
 	child_end_all();
-	if (loss->former.group) {
+	if (loss.former.group) {
 		scene.open_fds = scene_info().open_fds;
-		broker_kill(&loss->former);
+		broker_kill(&loss.former);
 	}
 	scene_end();
 }
 
 /* What was exported is not handed out again, whoever lets go of it; nor is anything more. */
-static void lose_shared(struct loss *loss)
+static void lose_shared(void)
 {
-	agent_must(&loss->owner, WW_OK, "unref 0");
-	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 0 2048");
-	agent_must(&loss->member, WW_OK, "look 0 0");
-	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1 write");
-	agent_must(&loss->member, WW_OK, "unref 0");
-	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 0 2048");
-	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1");
+	agent_must(&loss.owner, WW_OK, "unref 0");
+	agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 0 2048");
+	agent_must(&loss.member, WW_OK, "look 0 0");
+	agent_must(&loss.owner, WW_ERR_PEER_LOST, "export 1 write");
+	agent_must(&loss.member, WW_OK, "unref 0");
+	agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 0 2048");
+	agent_must(&loss.owner, WW_ERR_PEER_LOST, "export 1");
 }
 
 /* What was not is as it was. */
-static void keep_others(struct loss *loss)
+static void keep_others(void)
 {
-	agent_must(&loss->owner, WW_OK, "look 1 1");
+	agent_must(&loss.owner, WW_OK, "look 1 1");
 	for (int i = 0; i < 3; i++) {
-		agent_must(&loss->owner, WW_OK, "alloc 2 1024");
-		agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 3 1024");
-		agent_must(&loss->owner, WW_OK, "unref 2");
+		agent_must(&loss.owner, WW_OK, "alloc 2 1024");
+		agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 3 1024");
+		agent_must(&loss.owner, WW_OK, "unref 2");
 	}
-	agent_must(&loss->owner, WW_OK, "unref 1");
-	agent_must(&loss->owner, WW_OK, "alloc 1 2048");
-	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1");
+	agent_must(&loss.owner, WW_OK, "unref 1");
+	agent_must(&loss.owner, WW_OK, "alloc 1 2048");
+	agent_must(&loss.owner, WW_ERR_PEER_LOST, "export 1");
 }
 
-static void keep_streams(struct loss *loss)
+static void keep_streams(void)
 {
-	agent_must(&loss->owner, WW_OK, "alloc 2 1024");
-	agent_must(&loss->owner, WW_OK, "hold");
-	agent_must(&loss->owner, WW_OK, "release 2");
-	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 3 1024");
-	agent_must(&loss->owner, WW_OK, "go");
-	agent_must(&loss->owner, WW_OK, "alloc 3 1024");
+	agent_must(&loss.owner, WW_OK, "alloc 2 1024");
+	agent_must(&loss.owner, WW_OK, "hold");
+	agent_must(&loss.owner, WW_OK, "release 2");
+	agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 3 1024");
+	agent_must(&loss.owner, WW_OK, "go");
+	agent_must(&loss.owner, WW_OK, "alloc 3 1024");
 }
 
 /* Nor is what cannot come back waited for. */
-static void wait_for_nothing(struct loss *loss)
+static void wait_for_nothing(void)
 {
-	agent_must(&loss->owner, WW_OK, "unref 1");
-	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 1 4096 wait");
+	agent_must(&loss.owner, WW_OK, "unref 1");
+	agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 1 4096 wait");
 }
 
-static void lose(void (*how)(struct loss *loss), void (*keep)(struct loss *loss))
+static void lose(void (*how)(void), void (*keep)(void))
 {
-	struct loss loss;
-
-	begin_loss(&loss);
-	how(&loss);
-	lose_shared(&loss);
-	keep(&loss);
-	end_loss(&loss);
+	begin_loss();
+	how();
+	lose_shared();
+	keep();
+	end_loss();
 }
 
 CASE_CALL(loss_of_broker, 0, lose(replace_broker, keep_others))
@@ -346,11 +313,10 @@ static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token 
 	ww_pool_unref(pool);
 }
 
-SCENE_CASE(fork_refuses_pools, 0)
+POOL_CASE(fork_refuses_pools, 0, CHUNK, 0)
 {
 	struct child agent;
 	int status = -1;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token token = slice_token(slice, WW_ACCESS_READ);
 	pid_t pid = fork();
@@ -369,6 +335,4 @@ SCENE_CASE(fork_refuses_pools, 0)
 	agent_must(&agent, WW_OK, "look 0 1");
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
-	agent_end(&agent);
-	pool_comes_to(pool, 0, 0);
 }

@@ -20,24 +20,23 @@
 /* --- tokens --- */
 
 /* An agent owns a pool whose slices 0 and 1, of 64 KiB, this process may import by tokens. */
-struct cast {
+static struct {
 	struct child owner;
 	struct ww_token tokens[2];
-};
+} cast;
 
 /*
  * Tokens without an escrow are good as long as the owner has the slices, and need no import to end.
  */
-static void begin(struct cast *cast)
+static void begin(void)
 {
 	scene_begin();
-	pool_start(&cast->owner, NULL);
-	agent_must(&cast->owner, WW_OK, "pool 2048 slices=64");
+	pool_start(&cast.owner, NULL);
+	agent_must(&cast.owner, WW_OK, "pool 2048 slices=64");
 	for (int i = 0; i < 2; i++) {
-		agent_must(&cast->owner, WW_OK, "alloc %d 64", i);
-		agent_must(&cast->owner, WW_OK, "paint %d %d", i, i);
-		agent_must(&cast->owner, WW_OK, "export %d escrow_ms=none", i);
-		cast->tokens[i] = pool_hear_token(&cast->owner);
+		agent_must(&cast.owner, WW_OK, "alloc %d 64", i);
+		agent_must(&cast.owner, WW_OK, "paint %d %d", i, i);
+		cast.tokens[i] = pool_export(&cast.owner, "%d escrow_ms=none", i);
 	}
 }
 
@@ -66,15 +65,17 @@ static void leave_pool(const struct ww_token *token)
 }
 
 /* The owner has everything that it had before. */
-static void end(struct cast *cast)
+static void end(void)
 {
 	for (int i = 0; i < 2; i++)
-		agent_must(&cast->owner, WW_OK, "unref %d", i);
-	agent_must(&cast->owner, WW_OK, "alloc 2 2048");
-	agent_end(&cast->owner);
-	leave_pool(&cast->tokens[0]);
+		agent_must(&cast.owner, WW_OK, "unref %d", i);
+	agent_must(&cast.owner, WW_OK, "alloc 2 2048");
+	agent_end(&cast.owner);
+	leave_pool(&cast.tokens[0]);
 	scene_end();
 }
+
+#define FORGE_CASE(case_name) CASE_BETWEEN(case_name, 0, begin(), end())
 
 #define SLOT_BITS ((uint64_t)WW_POOL_SLICES_MAX - 1)
 
@@ -156,12 +157,10 @@ static void refuse_changes(const struct ww_token *token)
  * Of the second slice, so that there are bytes before it; refused to an untrusted process, a
  * member, and one who has it.
  */
-CASE(token_sealed_again, 0)
+FORGE_CASE(token_sealed_again)
 {
-	struct cast cast;
 	ww_memory *slices[2];
 
-	begin(&cast);
 	refuse_changes(&cast.tokens[1]);
 	slices[0] = must_import(&cast.tokens[0], 0);
 	refuse_changes(&cast.tokens[1]);
@@ -169,7 +168,6 @@ CASE(token_sealed_again, 0)
 	refuse_changes(&cast.tokens[1]);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-	end(&cast);
 }
 
 /* A token of this process's own pool, at home. */
@@ -231,7 +229,7 @@ static void refuse_header(const struct ww_token *token, uint8_t *byte)
 
 	*byte ^= 0x41;
 	pool_start(&agent, NULL);
-	MUST_EQUAL(sizeof(*token), write(agent.socket, token, sizeof(*token)));
+	pool_say(&agent, token);
 	agent_tell(&agent, "import 0 write");
 	child_hear_any(&agent, answer);
 	if (strncmp(answer, "WW_ERR_PROTOCOL ", 16) && strncmp(answer, "WW_ERR_VERSION ", 15))
@@ -270,18 +268,15 @@ static void refuse_slot(struct child *agent, ww_memory *slice)
 	slot->slice++;
 	pool_give(agent, &token, 0, WW_ERR_NOT_FOUND);
 	*slot = before;
-	pool_give(agent, &token, 0, WW_OK);
-	agent_must(agent, WW_OK, "look 0 2");
-	agent_must(agent, WW_OK, "unref 0");
+	pool_show(agent, &token, 0, 2);
 }
 
-SCENE_CASE(table_of_an_attacker, 0)
+POOL_CASE(table_of_an_attacker, 0, CHUNK, 64)
 {
 	ww_memory *slices[2];
 	struct ww_token token;
 	struct child agent;
 	uint8_t *header;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 64);
 
 	slices[0] = slice_make(pool, PART, 1);
 	slices[1] = slice_make(pool, PART, 2);
@@ -294,18 +289,15 @@ SCENE_CASE(table_of_an_attacker, 0)
 	agent_end(&agent);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-	pool_comes_to(pool, 0, 0);
 }
 
 /* Wild marks keep slices from being handed out, and no more: all is well when they are gone. */
-CASE(marks_of_an_attacker, 0)
+FORGE_CASE(marks_of_an_attacker)
 {
 	struct ww_layout_pool_marks *header;
 	struct ww_layout_pool_mark *marks;
-	struct cast cast;
 	ww_memory *slice;
 
-	begin(&cast);
 	slice = must_import(&cast.tokens[0], 0);
 	header = find_page("WWPOOLMK", &cast.tokens[0]);
 	marks = (struct ww_layout_pool_mark *)(header + 1);
@@ -325,7 +317,6 @@ CASE(marks_of_an_attacker, 0)
 	agent_must(&cast.owner, WW_OK, "alloc 1 896");
 	ww_memory_unref(slice);
 	agent_must(&cast.owner, WW_OK, "unref 2");
-	end(&cast);
 }
 
 /*
@@ -337,11 +328,10 @@ CASE(marks_that_are_none, 0)
 	static const size_t places[] = {0, 8, 12, 16, 20, 24, 32};
 
 	for (size_t i = 0; i < CHECK_COUNT(places); i++) {
-		struct cast cast;
 		uint8_t *header;
 		ww_memory *slice;
 
-		begin(&cast);
+		begin();
 		slice = must_import(&cast.tokens[0], 0);
 		header = find_page("WWPOOLMK", &cast.tokens[0]);
 		header[places[i]] ^= 0x41;
@@ -349,6 +339,6 @@ CASE(marks_that_are_none, 0)
 		agent_must(&cast.owner, WW_OK, "unref 2");
 		header[places[i]] ^= 0x41;
 		ww_memory_unref(slice);
-		end(&cast);
+		end();
 	}
 }

@@ -21,18 +21,17 @@ static struct ww_token pool_token(ww_pool *pool, uint32_t access, uint32_t uses)
 static void tell(struct child *agent, const struct ww_token *token, const char *how,
 	ww_status expected)
 {
-	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	pool_say(agent, token);
 	agent_must(agent, expected, "know%s", how);
 }
 
 /* The first slice that a process imports costs no question: the broker stands still. */
-SCENE_CASE(known_pool_needs_no_broker, 0)
+POOL_CASE(known_pool_needs_no_broker, 0, CHUNK, 0)
 {
 	struct ww_token tokens[2];
 	struct ww_token token;
 	struct child agent;
 	ww_memory *later;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *first = slice_make(pool, 4 * KIB, 1);
 
 	pool_start(&agent, NULL);
@@ -48,18 +47,15 @@ SCENE_CASE(known_pool_needs_no_broker, 0)
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
 	agent_must(&agent, WW_OK, "look 0 1");
 	agent_must(&agent, WW_OK, "look 1 2");
-	agent_end(&agent);
 	ww_memory_unref(first);
 	ww_memory_unref(later);
-	pool_comes_to(pool, 0, 0);
 }
 
 /* Known for reading: slices are imported for reading by that, for writing by their own tokens. */
-SCENE_CASE(known_pool_grants_its_access, 0)
+POOL_CASE(known_pool_grants_its_access, 0, CHUNK, 0)
 {
 	struct ww_token token;
 	struct child agents[2];
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 
 	for (int i = 0; i < 2; i++)
@@ -71,16 +67,13 @@ SCENE_CASE(known_pool_grants_its_access, 0)
 	token = pool_hear_token(&agents[0]);
 	tell(&agents[1], &token, "", WW_OK);
 	for (int i = 0; i < 2; i++) {
-		token = slice_token(slice, WW_ACCESS_READ);
-		pool_give(&agents[i], &token, 0, WW_OK);
+		pool_lend(&agents[i], slice, WW_ACCESS_READ, 0);
 		agent_must(&agents[i], WW_OK, "look 0 1");
-		token = slice_token(slice, WW_ACCESS_WRITE);
-		pool_give(&agents[i], &token, 1, WW_OK);
+		pool_lend(&agents[i], slice, WW_ACCESS_WRITE, 1);
 		agent_must(&agents[i], WW_OK, "paint 1 1");
 		agent_end(&agents[i]);
 	}
 	ww_memory_unref(slice);
-	pool_comes_to(pool, 0, 0);
 }
 
 /* A delivery is for one import, also in a process that has the pool; its secret opens no slice. */
@@ -116,8 +109,7 @@ SCENE_CASE(known_pool_outlives_its_owner, 0)
 	agent_must(&owner, WW_OK, "pool 2048");
 	agent_must(&owner, WW_OK, "alloc 0 1024");
 	agent_must(&owner, WW_OK, "paint 0 5");
-	agent_must(&owner, WW_OK, "export 0 write");
-	tokens[0] = pool_hear_token(&owner);
+	tokens[0] = pool_export(&owner, "0 write");
 	agent_must(&owner, WW_OK, "tell write");
 	tokens[1] = pool_hear_token(&owner);
 	tell(&agents[0], &tokens[1], " map", WW_OK);
@@ -125,9 +117,7 @@ SCENE_CASE(known_pool_outlives_its_owner, 0)
 	scene_has_holders(2); /* this process, and the first agent */
 	tell(&agents[1], &tokens[1], "", WW_ERR_NOT_FOUND);
 	agent_must(&agents[0], WW_ERR_NOT_FOUND, "tell write");
-	pool_give(&agents[0], &tokens[0], 0, WW_OK);
-	agent_must(&agents[0], WW_OK, "look 0 5");
-	agent_must(&agents[0], WW_OK, "unref 0");
+	pool_show(&agents[0], &tokens[0], 0, 5);
 	agent_must(&agents[0], WW_OK, "forget");
 }
 

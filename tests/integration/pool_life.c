@@ -12,25 +12,11 @@
 /* Must outlive a stream's work, in a failed case too. */
 static struct gate gate;
 
-static ww_pool *begin(uint64_t bytes_max, uint32_t slices)
-{
-	scene_begin();
-	return pool_make(scene.device, bytes_max, slices);
-}
-
-static void end(ww_pool *pool)
-{
-	child_end_all();
-	pool_comes_to(pool, 0, 0);
-	MUST(!ww_pool_unref(pool));
-	scene_end();
-}
-
 /* --- tokens in flight --- */
 
-CASE(escrow_ends, 0)
+SCENE_CASE(escrow_ends, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
+	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token token = slice_token_for(slice, 1, 50 * MS);
 	ww_memory *other;
@@ -39,19 +25,17 @@ CASE(escrow_ends, 0)
 	pool_comes_to(pool, 0, 0);
 	slice = slice_make(pool, CHUNK, 2);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "", scene_import(&token, WW_ACCESS_WRITE, &other));
+	MUST(!other);
 	/* While it lasts nobody else gets the bytes. */
 	(void)slice_token_for(slice, 1, 0);
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "in flight");
-	ww_pool_unref(pool);
-	scene_end();
 }
 
 /* Several tokens, and several imports of one: as many as were expected end it. */
-CASE(escrow_ends_with_imports, 0)
+POOL_CASE(escrow_ends_with_imports, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token one = slice_token_for(slice, 1, 0);
 	struct ww_token two = slice_token_for(slice, 2, 0);
@@ -61,19 +45,15 @@ CASE(escrow_ends_with_imports, 0)
 	for (int i = 0; i < 3; i++) {
 		pool_start(&agents[i], NULL);
 		pool_must_be(pool, 0, CHUNK);
-		pool_give(&agents[i], i == 1 ? &one : &two, 0, WW_OK);
-		agent_must(&agents[i], WW_OK, "look 0 1");
-		agent_must(&agents[i], WW_OK, "unref 0");
+		pool_show(&agents[i], i == 1 ? &one : &two, 0, 1);
 	}
 	pool_must_be(pool, 0, 0);
 	pool_give(&agents[0], &two, 0, WW_ERR_NOT_FOUND);
-	end(pool);
 }
 
 /* Who imported and is gone has imported; and a token is good for others than him who got it. */
-CASE(escrow_outlives_a_process, 0)
+POOL_CASE(escrow_outlives_a_process, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token token = slice_token_for(slice, 2, 0);
 	struct child agents[2];
@@ -85,17 +65,13 @@ CASE(escrow_outlives_a_process, 0)
 	child_kill(&agents[0]);
 	scene_has_holders(1);
 	pool_must_be(pool, 0, CHUNK);
-	pool_give(&agents[1], &token, 0, WW_OK);
-	agent_must(&agents[1], WW_OK, "look 0 1");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_show(&agents[1], &token, 0, 1);
 	pool_comes_to(pool, 0, 0);
-	end(pool);
 }
 
 /* A token without escrow is good as long as its owner has the slice. */
-CASE(no_escrow, 0)
+POOL_CASE(no_escrow, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token token = slice_token_for(slice, 0, WW_ESCROW_NONE);
 	struct child agent;
@@ -108,16 +84,14 @@ CASE(no_escrow, 0)
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, 0);
 	pool_give(&agent, &token, 0, WW_ERR_NOT_FOUND);
-	end(pool);
 }
 
 /*
  * An agent imports by a token for one twice before the owner exports again; then everybody but the
  * second token lets go.
  */
-static void use_later_token(bool has_looked)
+static void use_later_token(ww_pool *pool, bool has_looked)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token one = slice_token_for(slice, 1, 0);
 	struct ww_token two;
@@ -135,23 +109,25 @@ static void use_later_token(bool has_looked)
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "in flight");
-	pool_give(&agents[1], &two, 0, WW_OK);
-	agent_must(&agents[1], WW_OK, "look 0 1");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_show(&agents[1], &two, 0, 1);
 	pool_must_be(pool, 0, 0);
-	end(pool);
 }
 
 /* Imports that nobody expected are not taken for those of a later token. */
-CASE_CALL(escrow_of_later_token, 0, use_later_token(true))
+POOL_CASE(escrow_of_later_token, 0, CHUNK, 0)
+{
+	use_later_token(pool, true);
+}
 
 /* Also when the owner has yet to see who imported. */
-CASE_CALL(escrow_of_later_token_unseen, 0, use_later_token(false))
+POOL_CASE(escrow_of_later_token_unseen, 0, CHUNK, 0)
+{
+	use_later_token(pool, false);
+}
 
 /* Nor is the import that a token expected, and that never came, expected for ever. */
-CASE(escrow_after_expired_one, 0)
+POOL_CASE(escrow_after_expired_one, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK / 2, 1);
 	ww_memory *later = slice_make(pool, CHUNK / 2, 2);
 	struct ww_token token;
@@ -170,20 +146,18 @@ CASE(escrow_after_expired_one, 0)
 	pool_must_be(pool, 0, CHUNK / 2);
 	agent_must(&agent, WW_OK, "unref 0");
 	pool_must_be(pool, 0, 0);
-	end(pool);
 }
 
 /* An import that failed, at home or elsewhere, was none. */
-CASE(escrow_after_failed_import, NEEDS_CUDA)
+POOL_CASE(escrow_after_failed_import, NEEDS_CUDA, CHUNK, 0)
 {
 	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
 	const struct child_options options = {.environment = on_host};
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token token = slice_token_for(slice, 1, 0);
 	struct child agents[2];
 	ww_memory *other;
-	ww_device *host;
+	OWN(device) ww_device *host;
 
 	MUST_OK(ww_device_open("host", &host));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuda",
@@ -198,20 +172,13 @@ CASE(escrow_after_failed_import, NEEDS_CUDA)
 	pool_give(&agents[0], &token, 0, WW_ERR_UNSUPPORTED);
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "in flight");
-	pool_give(&agents[1], &token, 0, WW_OK);
-	agent_must(&agents[1], WW_OK, "look 0 1");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_show(&agents[1], &token, 0, 1);
 	pool_must_be(pool, 0, 0);
-	for (int i = 0; i < 2; i++)
-		agent_end(&agents[i]);
-	ww_device_unref(host);
-	end(pool);
 }
 
 /* A slice in the same place, of the same size, is another one. */
-CASE(old_token, 0)
+POOL_CASE(old_token, 0, CHUNK, 2)
 {
-	ww_pool *pool = begin(CHUNK, 2);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token old = slice_token_for(slice, 1, 0);
 	struct child agent;
@@ -232,18 +199,17 @@ CASE(old_token, 0)
 		agent_must(&agent, WW_OK, "unref 0");
 	}
 	ww_memory_unref(slice);
-	end(pool);
 }
 
 /* --- tokens of what was let go of, before the owner looks at it again --- */
 
-/* Two agents that have imported from the pool before; a slice for the case. */
-struct crowd {
+/* Two agents that have imported the first slice of the pool before; a slice for the case. */
+static struct {
 	ww_pool *pool;
 	ww_memory *first;
 	ww_memory *slice;
 	struct child agents[2];
-};
+} crowd;
 
 /* The owner's own import of the token fails, since no process uses the slice any more. */
 static void must_be_gone(const struct ww_token *token)
@@ -251,43 +217,40 @@ static void must_be_gone(const struct ww_token *token)
 	ww_memory *memory;
 
 	MUST_STATUS(WW_ERR_NOT_FOUND, scene_import(token, WW_ACCESS_WRITE, &memory));
+	MUST(!memory);
 }
 
-static void crowd_begin(struct crowd *crowd)
+static void crowd_begin(void)
 {
-	crowd->pool = begin(2 * CHUNK, 0);
-	crowd->first = slice_make(crowd->pool, 64 * KIB, 9);
-	crowd->slice = slice_make(crowd->pool, CHUNK / 2, 1);
+	crowd.pool = pool_make(scene.device, 2 * CHUNK, 0);
+	crowd.first = slice_make(crowd.pool, 64 * KIB, 9);
+	crowd.slice = slice_make(crowd.pool, CHUNK / 2, 1);
 	for (int i = 0; i < 2; i++) {
-		struct ww_token token = slice_token(crowd->first, WW_ACCESS_WRITE);
-
-		pool_start(&crowd->agents[i], NULL);
-		pool_give(&crowd->agents[i], &token, 9, WW_OK);
+		pool_start(&crowd.agents[i], NULL);
+		pool_lend(&crowd.agents[i], crowd.first, WW_ACCESS_WRITE, 9);
 	}
 }
 
-static void crowd_end(struct crowd *crowd)
+static void crowd_end(void)
 {
-	ww_memory_unref(crowd->first);
-	end(crowd->pool);
+	ww_memory_unref(crowd.first);
+	pool_end(crowd.pool);
 }
 
 /* Who has it keeps it and can hand it on; by the owner's token it is not to be had any more. */
-CASE(freed_while_held, 0)
+SCENE_CASE(freed_while_held, 0)
 {
 	struct ww_token token;
 	struct ww_token passed;
-	struct crowd crowd;
 
-	crowd_begin(&crowd);
+	crowd_begin();
 	token = slice_token_for(crowd.slice, 1, 0);
 	pool_give(&crowd.agents[0], &token, 0, WW_OK);
 	crowd.slice = ww_memory_unref(crowd.slice);
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
 	pool_give(&crowd.agents[0], &token, 1, WW_ERR_NOT_FOUND);
 	must_be_gone(&token);
-	agent_must(&crowd.agents[0], WW_OK, "export 0 write");
-	passed = pool_hear_token(&crowd.agents[0]);
+	passed = pool_export(&crowd.agents[0], "0 write");
 	pool_give(&crowd.agents[1], &passed, 0, WW_OK);
 	agent_must(&crowd.agents[0], WW_OK, "unref 0");
 	agent_must(&crowd.agents[1], WW_OK, "look 0 1");
@@ -297,52 +260,46 @@ CASE(freed_while_held, 0)
 	/* Here it is seen that nobody has it any more. */
 	must_be_gone(&passed);
 	pool_give(&crowd.agents[1], &passed, 0, WW_ERR_NOT_FOUND);
-	crowd_end(&crowd);
+	crowd_end();
 }
 
 /* The owner has let go of it before it was imported. */
-CASE(freed_and_used_up, 0)
+SCENE_CASE(freed_and_used_up, 0)
 {
 	struct ww_token token;
-	struct crowd crowd;
 
-	crowd_begin(&crowd);
+	crowd_begin();
 	token = slice_token_for(crowd.slice, 2, 0);
 	crowd.slice = ww_memory_unref(crowd.slice);
-	for (int i = 0; i < 2; i++) {
-		pool_give(&crowd.agents[0], &token, 0, WW_OK);
-		agent_must(&crowd.agents[0], WW_OK, "look 0 1");
-		agent_must(&crowd.agents[0], WW_OK, "unref 0");
-	}
+	for (int i = 0; i < 2; i++)
+		pool_show(&crowd.agents[0], &token, 0, 1);
 	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
 	/* And in its owner. */
 	must_be_gone(&token);
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
-	crowd_end(&crowd);
+	crowd_end();
 }
 
 /* The end of its time is seen by those who come, though the owner does nothing. */
-CASE(freed_and_expired, 0)
+SCENE_CASE(freed_and_expired, 0)
 {
 	struct ww_token token;
-	struct crowd crowd;
 
-	crowd_begin(&crowd);
+	crowd_begin();
 	token = slice_token_for(crowd.slice, 1000000, 100 * MS);
 	crowd.slice = ww_memory_unref(crowd.slice);
-	MUST_EQUAL(sizeof(token), write(crowd.agents[0].socket, &token, sizeof(token)));
+	pool_say(&crowd.agents[0], &token);
 	agent_must(&crowd.agents[0], WW_ERR_NOT_FOUND, "drain 0 write");
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
-	crowd_end(&crowd);
+	crowd_end();
 }
 
 /* Also for those who have something of the pool. */
-CASE(freed_with_its_pool, 0)
+SCENE_CASE(freed_with_its_pool, 0)
 {
 	struct ww_token token;
-	struct crowd crowd;
 
-	crowd_begin(&crowd);
+	crowd_begin();
 	token = slice_token_for(crowd.slice, 1, 0);
 	ww_memory_unref(crowd.slice);
 	ww_memory_unref(crowd.first);
@@ -350,22 +307,19 @@ CASE(freed_with_its_pool, 0)
 	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
 	/* What they have stays, and they can hand it on. */
 	agent_must(&crowd.agents[0], WW_OK, "look 9 9");
-	agent_must(&crowd.agents[0], WW_OK, "export 9 write");
-	token = pool_hear_token(&crowd.agents[0]);
+	token = pool_export(&crowd.agents[0], "9 write");
 	pool_give(&crowd.agents[1], &token, 0, WW_OK);
 	agent_must(&crowd.agents[1], WW_OK, "look 0 9");
-	scene_end();
 }
 
 /* A stream keeps the pool's memory, and nothing else of it. */
-CASE(freed_while_streaming, WW_CAP_STREAM_VALUE)
+SCENE_CASE(freed_while_streaming, WW_CAP_STREAM_VALUE)
 {
 	struct ww_token token;
-	struct crowd crowd;
 	ww_memory *slice;
 	ww_stream *stream;
 
-	crowd_begin(&crowd);
+	crowd_begin();
 	stream = stream_make(scene.device);
 	token = slice_token_for(crowd.slice, 1, 0);
 	gate_close(&gate, stream);
@@ -380,14 +334,12 @@ CASE(freed_while_streaming, WW_CAP_STREAM_VALUE)
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_pool_unref(pool_make(scene.device, CHUNK, 0)); /* frees the other one too */
-	scene_end();
 }
 
 /* --- streams --- */
 
-CASE(release_in_order, WW_CAP_STREAM_VALUE)
+POOL_CASE(release_in_order, WW_CAP_STREAM_VALUE, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	ww_stream *stream = stream_make(scene.device);
 
@@ -404,18 +356,15 @@ CASE(release_in_order, WW_CAP_STREAM_VALUE)
 	memory_must_be(slice, 7);
 	ww_memory_unref(slice);
 	ww_stream_unref(stream);
-	end(pool);
 }
 
-CASE(release_by_holder, WW_CAP_STREAM_VALUE)
+POOL_CASE(release_by_holder, WW_CAP_STREAM_VALUE, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
-	struct ww_token token = slice_token(slice, WW_ACCESS_WRITE);
 	struct child agent;
 
 	pool_start(&agent, NULL);
-	pool_give(&agent, &token, 0, WW_OK);
+	pool_lend(&agent, slice, WW_ACCESS_WRITE, 0);
 	ww_memory_unref(slice);
 	agent_must(&agent, WW_OK, "hold");
 	agent_must(&agent, WW_OK, "release 0");
@@ -425,16 +374,15 @@ CASE(release_by_holder, WW_CAP_STREAM_VALUE)
 	pool_must_be(pool, 0, 0);
 	slice = slice_make(pool, CHUNK, 2);
 	ww_memory_unref(slice);
-	end(pool);
 }
 
 /*
  * While another reference is left the stream does not count, and what is left lets go in its own
  * way.
  */
-CASE(release_of_one_of_two, WW_CAP_STREAM_VALUE)
+SCENE_CASE(release_of_one_of_two, WW_CAP_STREAM_VALUE)
 {
-	ww_pool *pool = begin(CHUNK, 0);
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = ww_memory_ref(slice_make(pool, CHUNK, 1));
 	ww_stream *stream = stream_make(scene.device);
 
@@ -451,17 +399,15 @@ CASE(release_of_one_of_two, WW_CAP_STREAM_VALUE)
 	gate_open(&gate);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
-	pool = pool_make(scene.device, CHUNK, 0);
-	end(pool);
+	pool_end(pool_make(scene.device, CHUNK, 0));
 }
 
 /*
  * Who imported twice has two memories, each with an end of its own: the stream's is not forgotten
  * over the other's. That it has come is seen by that process's next call about pools.
  */
-CASE(release_of_one_import, WW_CAP_STREAM_VALUE)
+POOL_CASE(release_of_one_import, WW_CAP_STREAM_VALUE, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK / 2, 2)};
 	struct ww_token token = slice_token_for(slices[0], 2, 0);
 	struct child agent;
@@ -485,26 +431,21 @@ CASE(release_of_one_import, WW_CAP_STREAM_VALUE)
 	pool_must_be(pool, CHUNK / 2, 0);
 	slices[0] = slice_make(pool, CHUNK / 2, 3);
 	agent_must(&agent, WW_OK, "look 3 2");
-	agent_end(&agent);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-	end(pool);
 }
 
 /* --- no room --- */
 
-CASE(full_pool_names_holder, 0)
+POOL_CASE(full_pool_names_holder, 0, 2 * CHUNK, 0)
 {
-	ww_pool *pool = begin(2 * CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK, 2)};
 	struct child agents[2];
 	char who[64];
 
 	for (int i = 0; i < 2; i++) {
-		struct ww_token token = slice_token(slices[i], WW_ACCESS_READ);
-
 		pool_start(&agents[i], NULL);
-		pool_give(&agents[i], &token, 0, WW_OK);
+		pool_lend(&agents[i], slices[i], WW_ACCESS_READ, 0);
 	}
 	snprintf(who, sizeof(who), "process %d (helper)", (int)agents[1].pid);
 	pool_has_no_room(pool, CHUNK, who);
@@ -516,16 +457,12 @@ CASE(full_pool_names_holder, 0)
 	pool_has_no_room(pool, CHUNK, who);
 	/* More than the pool can ever have is another thing. */
 	pool_has_no_room(pool, 3 * CHUNK, "at most");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		ww_memory_unref(slices[i]);
-		agent_end(&agents[i]);
-	}
-	end(pool);
 }
 
-CASE(no_piece_is_large_enough, 0)
+POOL_CASE(no_piece_is_large_enough, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[4];
 
 	for (uint32_t i = 0; i < 4; i++)
@@ -540,7 +477,6 @@ CASE(no_piece_is_large_enough, 0)
 	slices[2] = slice_make(pool, CHUNK / 2, 2);
 	for (uint32_t i = 0; i < 4; i++)
 		ww_memory_unref(slices[i]);
-	end(pool);
 }
 
 /* --- who has what --- */
@@ -569,9 +505,8 @@ static void holder_must_have(ww_pool *pool, const struct child *agent, uint32_t 
 	MUST(!strcmp(info.program, "helper"));
 }
 
-CASE(holders_are_listed, 0)
+POOL_CASE(holders_are_listed, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	struct ww_pool_holder_info info = WW_INIT(struct ww_pool_holder_info);
 	struct child agents[3];
 	ww_memory *slices[3];
@@ -581,13 +516,9 @@ CASE(holders_are_listed, 0)
 		slices[i] = slice_make(pool, 4 * KIB << i, 1);
 		pool_start(&agents[i], NULL);
 	}
-	for (int i = 0; i < 3; i++) {
-		for (int slice = 0; slice <= i; slice++) {
-			struct ww_token token = slice_token(slices[slice], WW_ACCESS_READ);
-
-			pool_give(&agents[i], &token, slice, WW_OK);
-		}
-	}
+	for (int i = 0; i < 3; i++)
+		for (int slice = 0; slice <= i; slice++)
+			pool_lend(&agents[i], slices[slice], WW_ACCESS_READ, slice);
 	MUST_EQUAL(3, pool_info(pool).holder_count);
 	MUST_STATUS(WW_END, ww_pool_holder_get(pool, 3, &info));
 	for (int i = 0; i < 3; i++)
@@ -600,10 +531,8 @@ CASE(holders_are_listed, 0)
 	while (pool_info(pool).holder_count > 1)
 		scene_info();
 	holder_must_have(pool, &agents[2], 2, 20 * KIB);
-	agent_end(&agents[2]);
 	for (int i = 0; i < 3; i++)
 		ww_memory_unref(slices[i]);
-	end(pool);
 }
 
 /*
@@ -611,13 +540,11 @@ CASE(holders_are_listed, 0)
  * it is one holder, and not lost, in whatever order the broker shows the two, and however often
  * they are looked at.
  */
-CASE(holder_comes_again, 0)
+POOL_CASE(holder_comes_again, 0, CHUNK, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *place = memory_make(scene.device, WW_MEMORY_HOST, 4096);
 	struct child agents[2];
 	ww_memory *slices[3];
-	struct ww_token token;
 
 	/* The newer object is to stand before the older one. */
 	MUST_OK(ww_memory_put(place, scene.broker, "place", NULL, 0, NULL));
@@ -625,19 +552,16 @@ CASE(holder_comes_again, 0)
 		pool_start(&agents[i], NULL);
 	for (int i = 0; i < 3; i++)
 		slices[i] = slice_make(pool, 4 * KIB << i, 1);
-	token = slice_token(slices[0], WW_ACCESS_READ);
-	pool_give(&agents[0], &token, 0, WW_OK);
+	pool_lend(&agents[0], slices[0], WW_ACCESS_READ, 0);
 	holder_must_have(pool, &agents[0], 1, 4 * KIB);
 	ww_memory_unref(place);
 	agent_must(&agents[0], WW_OK, "cut");
 	while (!holder_find(pool, &agents[0]).is_lost)
 		sched_yield(); /* the broker notices the cut in its own time */
-	token = slice_token(slices[1], WW_ACCESS_READ);
-	pool_give(&agents[0], &token, 1, WW_OK);
+	pool_lend(&agents[0], slices[1], WW_ACCESS_READ, 1);
 	MUST_EQUAL(1, pool_info(pool).holder_count);
 	holder_must_have(pool, &agents[0], 2, 12 * KIB);
-	token = slice_token(slices[2], WW_ACCESS_READ);
-	pool_give(&agents[1], &token, 0, WW_OK);
+	pool_lend(&agents[1], slices[2], WW_ACCESS_READ, 0);
 	MUST_EQUAL(2, pool_info(pool).holder_count);
 	holder_must_have(pool, &agents[0], 2, 12 * KIB);
 	for (int i = 0; i < 3; i++)
@@ -646,7 +570,6 @@ CASE(holder_comes_again, 0)
 	agent_must(&agents[0], WW_OK, "unref 0");
 	agent_must(&agents[0], WW_OK, "unref 1");
 	pool_must_be(pool, 0, 16 * KIB);
-	end(pool);
 }
 
 /* --- chunks --- */
@@ -657,19 +580,16 @@ static void chunks_in_broker(uint64_t count)
 	scene_has_objects(2 + count);
 }
 
-CASE(trim_gives_back, 0)
+POOL_CASE(trim_gives_back, 0, 0, 0)
 {
-	ww_pool *pool = begin(0, 0);
 	struct child agent;
 	ww_memory *slices[3];
-	struct ww_token token;
 	uint64_t bytes;
 
 	pool_start(&agent, NULL);
 	for (int i = 0; i < 3; i++) {
 		slices[i] = slice_make(pool, CHUNK, (uint32_t)i);
-		token = slice_token(slices[i], WW_ACCESS_READ);
-		pool_give(&agent, &token, i, WW_OK);
+		pool_lend(&agent, slices[i], WW_ACCESS_READ, i);
 	}
 	MUST_EQUAL(3, pool_info(pool).chunk_count);
 	chunks_in_broker(3);
@@ -687,8 +607,7 @@ CASE(trim_gives_back, 0)
 	chunks_in_broker(3);
 	/* Until it imports something else. */
 	slices[0] = slice_make(pool, CHUNK, 7);
-	token = slice_token(slices[0], WW_ACCESS_READ);
-	pool_give(&agent, &token, 0, WW_OK);
+	pool_lend(&agent, slices[0], WW_ACCESS_READ, 0);
 	agent_must(&agent, WW_OK, "look 0 7");
 	agent_must(&agent, WW_OK, "look 2 2");
 	chunks_in_broker(2);
@@ -699,12 +618,11 @@ CASE(trim_gives_back, 0)
 	MUST_OK(ww_pool_trim(pool, 0, &bytes));
 	MUST_EQUAL(2 * CHUNK, bytes);
 	pool_must_be(pool, 0, 0);
-	end(pool);
 }
 
-CASE(pool_goes_before_its_slices, 0)
+SCENE_CASE(pool_goes_before_its_slices, 0)
 {
-	ww_pool *pool = begin(CHUNK, 0);
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, 4 * KIB, 1), slice_make(pool, 4 * KIB, 2)};
 	struct ww_token tokens[2];
 	struct child agent;
@@ -723,5 +641,4 @@ CASE(pool_goes_before_its_slices, 0)
 	agent_end(&agent);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &tokens[1], 0, WW_ERR_NOT_FOUND);
-	scene_end();
 }

@@ -11,29 +11,29 @@
  * A pool of one chunk with a slice of all of it, so that there is room again as soon as that is
  * free.
  */
-struct cast {
+static struct {
 	ww_pool *pool;
 	ww_memory *slice;
 	struct child agents[2];
-};
+} cast;
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
 	scene_begin();
-	cast->pool = pool_make(scene.device, CHUNK, 0);
-	cast->slice = slice_make(cast->pool, CHUNK, 1);
+	cast.pool = pool_make(scene.device, CHUNK, 0);
+	cast.slice = slice_make(cast.pool, CHUNK, 1);
 	for (int i = 0; i < 2; i++)
-		pool_start(&cast->agents[i], NULL);
+		pool_start(&cast.agents[i], NULL);
 }
 
-static void end(struct cast *cast)
+static void end(void)
 {
-	child_end_all();
-	ww_memory_unref(cast->slice);
-	pool_comes_to(cast->pool, 0, 0);
-	ww_pool_unref(cast->pool);
+	ww_memory_unref(cast.slice);
+	pool_end(cast.pool);
 	scene_end();
 }
+
+#define PASS_CASE(case_name) CASE_BETWEEN(case_name, 0, begin(), end())
 
 SCENE_CASE(pass_slices, 0)
 {
@@ -43,11 +43,8 @@ SCENE_CASE(pass_slices, 0)
 
 	pool_start(&agent, NULL);
 	for (uint32_t i = 0; i < 5; i++) {
-		struct ww_token token;
-
 		slices[i] = slice_make(pool, 256 * KIB << i, i);
-		token = slice_token(slices[i], WW_ACCESS_WRITE);
-		pool_give(&agent, &token, (int)i, WW_OK);
+		pool_lend(&agent, slices[i], WW_ACCESS_WRITE, (int)i);
 	}
 	for (uint32_t i = 0; i < 5; i++) {
 		agent_must(&agent, WW_OK, "look %u %u", i, i);
@@ -66,13 +63,10 @@ SCENE_CASE(pass_slices, 0)
 }
 
 /* Who imports twice lets go twice; only then has the owner its bytes again. */
-CASE(pass_counts_imports, 0)
+PASS_CASE(pass_counts_imports)
 {
-	struct ww_token token;
-	struct cast cast;
+	struct ww_token token = slice_token_for(cast.slice, 2, 0);
 
-	begin(&cast);
-	token = slice_token_for(cast.slice, 2, 0);
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	pool_give(&cast.agents[0], &token, 1, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "same 0 1");
@@ -84,28 +78,25 @@ CASE(pass_counts_imports, 0)
 	agent_must(&cast.agents[0], WW_OK, "unref 1");
 	cast.slice = slice_make(cast.pool, CHUNK, 2);
 	pool_must_be(cast.pool, CHUNK, 0);
-	end(&cast);
 }
 
 /*
  * The same bytes with the same access are one memory, with a reference for each import; other bytes
  * or access are another.
  */
-CASE(pass_one_object, 0)
+PASS_CASE(pass_one_object)
 {
 	struct child *agent;
 	struct ww_token token;
 	struct ww_token narrow;
-	struct cast cast;
 
-	begin(&cast);
 	agent = &cast.agents[0];
 	token = slice_token_for(cast.slice, 5, 0);
 	for (int i = 0; i < 2; i++)
 		pool_give(agent, &token, i, WW_OK);
 	agent_must(agent, WW_OK, "one 0 1");
 	for (int i = 2; i < 4; i++) {
-		MUST_EQUAL(sizeof(token), write(agent->socket, &token, sizeof(token)));
+		pool_say(agent, &token);
 		agent_must(agent, WW_OK, "import %d", i);
 	}
 	agent_must(agent, WW_OK, "one 2 3");
@@ -131,19 +122,15 @@ CASE(pass_one_object, 0)
 	/* Another one begins. */
 	pool_give(agent, &token, 0, WW_OK);
 	agent_must(agent, WW_OK, "look 0 1");
-	end(&cast);
 }
 
 /* After the first nobody asks the broker for anything: it stands still. */
-CASE(pass_a_thousand, 0)
+PASS_CASE(pass_a_thousand)
 {
 	struct ww_token token;
-	struct cast cast;
 
-	begin(&cast);
 	for (int i = 0; i < 2; i++) {
-		token = slice_token(cast.slice, WW_ACCESS_WRITE);
-		pool_give(&cast.agents[i], &token, 0, WW_OK);
+		pool_lend(&cast.agents[i], cast.slice, WW_ACCESS_WRITE, 0);
 		agent_must(&cast.agents[i], WW_OK, "unref 0");
 	}
 	pool_must_be(cast.pool, CHUNK, 0);
@@ -151,77 +138,64 @@ CASE(pass_a_thousand, 0)
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct child *agent = &cast.agents[i % 2];
-		ww_memory *slice = slice_make(cast.pool, 4 * KIB, i);
+		ww_memory *own = slice_make(cast.pool, 4 * KIB, i);
 
-		token = slice_token(slice, WW_ACCESS_WRITE);
-		ww_memory_unref(slice);
+		token = slice_token(own, WW_ACCESS_WRITE);
+		ww_memory_unref(own);
 		pool_give(agent, &token, 0, WW_OK);
 		if (i % 50 == 0)
 			agent_must(agent, WW_OK, "look 0 %u", i);
 		agent_must(agent, WW_OK, "unref 0");
 	}
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
-	end(&cast);
 }
 
-CASE(pass_on_by_holder, 0)
+PASS_CASE(pass_on_by_holder)
 {
 	struct ww_token token;
-	struct cast cast;
 
-	begin(&cast);
-	token = slice_token(cast.slice, WW_ACCESS_WRITE);
-	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 0);
 	cast.slice = ww_memory_unref(cast.slice);
-	agent_must(&cast.agents[0], WW_OK, "export 0 write");
-	token = pool_hear_token(&cast.agents[0]);
+	token = pool_export(&cast.agents[0], "0 write");
 	pool_give(&cast.agents[1], &token, 3, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
 	agent_must(&cast.agents[1], WW_OK, "look 3 1");
 	agent_must(&cast.agents[1], WW_OK, "paint 3 2");
 	pool_has_no_room(cast.pool, 256, "");
 	/* To and fro: who had it before has it again. */
-	agent_must(&cast.agents[1], WW_OK, "export 3");
-	token = pool_hear_token(&cast.agents[1]);
+	token = pool_export(&cast.agents[1], "3");
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	agent_must(&cast.agents[1], WW_OK, "unref 3");
 	agent_must(&cast.agents[0], WW_OK, "look 0 2");
 	pool_has_no_room(cast.pool, 256, "");
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
 	cast.slice = slice_make(cast.pool, CHUNK, 2);
-	end(&cast);
 }
 
-CASE(pass_for_reading, 0)
+PASS_CASE(pass_for_reading)
 {
-	struct ww_token token;
-	struct cast cast;
+	struct ww_token token = slice_token(cast.slice, WW_ACCESS_READ);
 
-	begin(&cast);
-	token = slice_token(cast.slice, WW_ACCESS_READ);
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "look 0 1");
 	agent_must(&cast.agents[0], WW_ERR_ACCESS, "fill 0 7");
 	agent_must(&cast.agents[0], WW_ERR_ACCESS, "export 0 write");
-	MUST_EQUAL(sizeof(token), write(cast.agents[1].socket, &token, sizeof(token)));
+	pool_say(&cast.agents[1], &token);
 	agent_must(&cast.agents[1], WW_ERR_ACCESS, "import 0 write");
 	/* What it may read it can have others read. */
-	agent_must(&cast.agents[0], WW_OK, "export 0");
-	token = pool_hear_token(&cast.agents[0]);
+	token = pool_export(&cast.agents[0], "0");
 	pool_give(&cast.agents[1], &token, 0, WW_OK);
 	agent_must(&cast.agents[1], WW_OK, "look 0 1");
 	/* The same process may get more by another token; what it has for reading stays so. */
-	token = slice_token(cast.slice, WW_ACCESS_WRITE);
-	pool_give(&cast.agents[0], &token, 1, WW_OK);
+	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 1);
 	agent_must(&cast.agents[0], WW_OK, "paint 1 5");
 	agent_must(&cast.agents[0], WW_OK, "look 0 5");
 	agent_must(&cast.agents[1], WW_OK, "look 0 5");
 	pattern_verify(cast.slice, 5);
-	end(&cast);
 }
 
 /* A token may name a span of a slice; what is imported is that span, and holds all of the slice. */
-CASE(pass_a_part, 0)
+PASS_CASE(pass_a_part)
 {
 	static const struct ww_export_params params = {
 		.struct_size = sizeof(params),
@@ -230,11 +204,9 @@ CASE(pass_a_part, 0)
 	};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	struct cast cast;
 	ww_memory *found;
 	ww_memory *part;
 
-	begin(&cast);
 	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, NULL, &token));
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &part, &info));
 	MUST_EQUAL(128 * KIB, info.span_bytes);
@@ -254,22 +226,17 @@ CASE(pass_a_part, 0)
 	pool_has_no_room(cast.pool, 256, "");
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
 	cast.slice = slice_make(cast.pool, CHUNK, 2);
-	end(&cast);
 }
 
 /* A slice that comes back to its owner is the one that it was. */
-CASE(pass_home, 0)
+PASS_CASE(pass_home)
 {
 	struct ww_token token;
-	struct cast cast;
 	ww_memory *home;
 
-	begin(&cast);
-	token = slice_token(cast.slice, WW_ACCESS_WRITE);
-	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 0);
 	agent_must(&cast.agents[0], WW_OK, "paint 0 3");
-	agent_must(&cast.agents[0], WW_OK, "export 0 write");
-	token = pool_hear_token(&cast.agents[0]);
+	token = pool_export(&cast.agents[0], "0 write");
 	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &home));
 	MUST(ww_memory_pointer(home) == ww_memory_pointer(cast.slice));
 	pattern_verify(home, 3);
@@ -278,9 +245,7 @@ CASE(pass_home, 0)
 	pool_has_no_room(cast.pool, 256, "");
 	/* It is as good as new: it can be exported again. */
 	token = slice_token(home, WW_ACCESS_READ);
-	pool_give(&cast.agents[1], &token, 0, WW_OK);
-	agent_must(&cast.agents[1], WW_OK, "look 0 3");
-	agent_must(&cast.agents[1], WW_OK, "unref 0");
+	pool_show(&cast.agents[1], &token, 0, 3);
 	ww_memory_unref(home);
 	/* Also when the owner has let go of it in between. */
 	cast.slice = slice_make(cast.pool, CHUNK, 4);
@@ -290,22 +255,19 @@ CASE(pass_home, 0)
 	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &cast.slice));
 	pattern_verify(cast.slice, 4);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
-	end(&cast);
 }
 
 /* A slice larger than a chunk has one of its own, which goes like the others. */
 SCENE_CASE(pass_what_has_a_chunk, 0)
 {
-	struct ww_token token;
 	struct child agent;
 	uint64_t given;
 	OWN(pool) ww_pool *pool = pool_make(scene.device, 0, 0);
 	ww_memory *slice = slice_make(pool, 3 * CHUNK + 256, 9);
 
 	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
-	token = slice_token(slice, WW_ACCESS_READ);
 	pool_start(&agent, NULL);
-	pool_give(&agent, &token, 0, WW_OK);
+	pool_lend(&agent, slice, WW_ACCESS_READ, 0);
 	agent_must(&agent, WW_OK, "look 0 9");
 	ww_memory_unref(slice);
 	MUST_OK(ww_pool_trim(pool, 0, &given));
@@ -320,7 +282,6 @@ SCENE_CASE(pass_what_has_a_chunk, 0)
 SCENE_CASE(pass_host_memory, 0)
 {
 	uint8_t expected[4 * KIB];
-	struct ww_token token;
 	OWN(memory) ww_memory *slice;
 	OWN(pool) ww_pool *pool;
 	ENDED_BY(agent_end) struct child agent;
@@ -332,9 +293,8 @@ SCENE_CASE(pass_host_memory, 0)
 	pattern_make(expected, sizeof(expected), 1);
 	MUST(ww_memory_host_pointer(slice));
 	MUST_MATCH(expected, ww_memory_host_pointer(slice), sizeof(expected));
-	token = slice_token(slice, WW_ACCESS_WRITE);
 	pool_start(&agent, NULL);
-	pool_give(&agent, &token, 0, WW_OK);
+	pool_lend(&agent, slice, WW_ACCESS_WRITE, 0);
 	agent_must(&agent, WW_OK, "paint 0 2");
 	pattern_make(expected, sizeof(expected), 2);
 	MUST_MATCH(expected, ww_memory_host_pointer(slice), sizeof(expected));
@@ -342,12 +302,20 @@ SCENE_CASE(pass_host_memory, 0)
 
 static void give_strictly(struct child *agent, const struct ww_token *token, ww_status expected)
 {
-	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	pool_say(agent, token);
 	agent_must(agent, expected, "import 0 write strict");
 }
 
+static ww_status import_strictly(const struct ww_token *token, ww_memory **out_memory)
+{
+	return ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+			.flags = WW_IMPORT_NO_SLOW_ROUTE),
+		NULL, out_memory, NULL);
+}
+
 /* What WW_IMPORT_NO_SLOW_ROUTE refuses is the way to the memory, not the slice. */
-CASE(pass_strict, 0)
+SCENE_CASE(pass_strict, 0)
 {
 	const uint32_t kinds[] = {WW_MEMORY_VMM, WW_MEMORY_HOST};
 
@@ -365,7 +333,6 @@ CASE(pass_strict, 0)
 		ww_memory *home;
 		ww_pool *pool;
 
-		scene_begin();
 		MUST_OK(ww_pool_create(scene.device, &params, &pool));
 		slice = slice_make(pool, 64 * KIB, 1);
 		token = slice_token_for(slice, 0, WW_ESCROW_NONE);
@@ -374,22 +341,15 @@ CASE(pass_strict, 0)
 			give_strictly(&agent, &token, expected);
 			if (!is_slow)
 				agent_must(&agent, WW_OK, "unref 0");
-			pool_give(&agent, &token, 0, WW_OK);
-			agent_must(&agent, WW_OK, "look 0 1");
-			agent_must(&agent, WW_OK, "unref 0");
+			pool_show(&agent, &token, 0, 1);
 		}
-		MUST_STATUS(expected,
-			ww_memory_import(scene.device, scene.broker, &token,
-				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
-					.flags = WW_IMPORT_NO_SLOW_ROUTE),
-				NULL, &home, NULL));
+		MUST_STATUS(expected, import_strictly(&token, &home));
 		MUST(is_slow == !home);
 		ww_memory_unref(home);
 		ww_memory_unref(slice);
 		pool_must_be(pool, 0, 0);
 		agent_end(&agent);
 		ww_pool_unref(pool);
-		scene_end();
 	}
 }
 
@@ -409,10 +369,7 @@ SCENE_CASE(pass_strict_later, 0)
 	token = slice_token_for(slice, 1, 0);
 	if (subject_is_cuda())
 		MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_IMPORT_NO_SLOW_ROUTE",
-			ww_memory_import(scene.device, scene.broker, &token,
-				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
-					.flags = WW_IMPORT_NO_SLOW_ROUTE),
-				NULL, &home, NULL));
+			import_strictly(&token, &home));
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, 64 * KIB);
 	pool_start(&agent, NULL);
@@ -420,9 +377,7 @@ SCENE_CASE(pass_strict_later, 0)
 		give_strictly(&agent, &token, WW_ERR_UNSUPPORTED);
 		pool_must_be(pool, 0, 64 * KIB);
 	}
-	pool_give(&agent, &token, 0, WW_OK);
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
+	pool_show(&agent, &token, 0, 1);
 	pool_must_be(pool, 0, 0);
 }
 
@@ -449,14 +404,9 @@ SCENE_CASE(pass_between_devices, NEEDS_CUDA)
 			struct ww_token token = slice_token(slice, WW_ACCESS_WRITE);
 
 			ww_memory_unref(slice);
-			pool_give(&agents[i], &token, 0, WW_OK);
-			agent_must(&agents[i], WW_OK, "look 0 %u", round * 2 + (uint32_t)i);
-			agent_must(&agents[i], WW_OK, "unref 0");
+			pool_show(&agents[i], &token, 0, round * 2 + (uint32_t)i);
 		}
 	}
-	for (int i = 0; i < 2; i++) {
-		agent_end(&agents[i]);
-		pool_comes_to(pools[i], 0, 0);
-		ww_pool_unref(pools[i]);
-	}
+	for (int i = 0; i < 2; i++)
+		pool_end(pools[i]);
 }

@@ -235,11 +235,10 @@ ROLE(pool_importers)
 	ww_device_unref(device);
 }
 
-SCENE_CASE(threads_import_one, 0)
+POOL_CASE(threads_import_one, 0, CHUNK, 0)
 {
 	const struct child_options packets = {.type = SOCK_SEQPACKET};
 	struct child importer;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, 64 * KIB, 1);
 	struct ww_token token = slice_token(slice, WW_ACCESS_READ);
 
@@ -247,5 +246,4 @@ SCENE_CASE(threads_import_one, 0)
 	MUST_EQUAL(sizeof(token), send(importer.socket, &token, sizeof(token), 0));
 	child_finish(&importer);
 	ww_memory_unref(slice);
-	pool_comes_to(pool, 0, 0);
 }

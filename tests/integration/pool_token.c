@@ -7,28 +7,12 @@
 
 #include "integration/pool.h"
 
-/* One chunk, and four slots. */
-static ww_pool *begin(void)
-{
-	scene_begin();
-	return pool_make(scene.device, CHUNK, 4);
-}
-
-static void end(ww_pool *pool)
-{
-	child_end_all();
-	pool_comes_to(pool, 0, 0);
-	ww_pool_unref(pool);
-	scene_end();
-}
-
 /*
  * Who has the slice keeps it, and its bytes stay taken until it lets go; others get it by new
  * tokens only.
  */
-CASE(revoked_slice, 0)
+POOL_CASE(revoked_slice, 0, CHUNK, 4)
 {
-	ww_pool *pool = begin();
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct ww_token old = slice_token_for(slice, 3, 0);
 	struct ww_token passed;
@@ -40,28 +24,23 @@ CASE(revoked_slice, 0)
 	pool_give(&agents[0], &old, 0, WW_OK);
 	MUST_OK(ww_memory_revoke(slice, scene.broker, NULL));
 	pool_give(&agents[1], &old, 0, WW_ERR_NOT_FOUND);
-	agent_must(&agents[0], WW_OK, "export 0 write");
-	passed = pool_hear_token(&agents[0]);
+	passed = pool_export(&agents[0], "0 write");
 	pool_give(&agents[1], &passed, 0, WW_ERR_NOT_FOUND);
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	fresh = slice_token_for(slice, 2, 0);
 	for (int i = 0; i < 2; i++) {
-		pool_give(&agents[i], &fresh, 1, WW_OK);
-		agent_must(&agents[i], WW_OK, "look 1 1");
-		agent_must(&agents[i], WW_OK, "unref 1");
+		pool_show(&agents[i], &fresh, 1, 1);
 	}
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK); /* the first one has it by its old number */
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	agent_must(&agents[0], WW_OK, "unref 0");
 	pool_comes_to(pool, 0, 0);
-	end(pool);
 }
 
 /* Each process that keeps what is revoked costs a slot; they come back when it lets go, or ends. */
-CASE(revoked_slots, 0)
+POOL_CASE(revoked_slots, 0, CHUNK, 4)
 {
-	ww_pool *pool = begin();
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
 	struct child agents[4];
 
@@ -79,17 +58,15 @@ CASE(revoked_slots, 0)
 	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	ww_memory_unref(slice);
-	end(pool);
 }
 
 /*
  * A process imports a slice by a delivery and by another token: it has one slice, by two numbers,
  * and keeps it by each of them, also when both are revoked.
  */
-CASE(slice_by_two_kinds_of_tokens, 0)
+POOL_CASE(slice_by_two_kinds_of_tokens, 0, CHUNK, 4)
 {
 	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
-	ww_pool *pool = begin();
 	struct ww_token tokens[2];
 	struct child agent;
 	ww_memory *slice;
@@ -117,7 +94,6 @@ CASE(slice_by_two_kinds_of_tokens, 0)
 		}
 		pool_must_be(pool, 0, 0);
 	}
-	end(pool);
 }
 
 /* --- without a mapping --- */
@@ -140,16 +116,13 @@ SCENE_CASE(object_of_slice, 0)
 	agent_must(&agents[0], WW_OK, "pool 2048");
 	agent_must(&agents[0], WW_OK, "alloc 0 2048");
 	agent_must(&agents[0], WW_OK, "paint 0 7");
-	agent_must(&agents[0], WW_OK, "export 0 write uses=1");
-	token = pool_hear_token(&agents[0]);
+	token = pool_export(&agents[0], "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
 	MUST_EQUAL(CHUNK, info.span_bytes);
 	agent_must(&agents[0], WW_OK, "unref 0");
 	agent_must(&agents[0], WW_ERR_LIMIT, "alloc 0 2048");
 	MUST_OK(ww_object_export(object, NULL, NULL, &passed));
-	pool_give(&agents[1], &passed, 0, WW_OK);
-	agent_must(&agents[1], WW_OK, "look 0 7");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_show(&agents[1], &passed, 0, 7);
 	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &memory));
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
@@ -172,8 +145,7 @@ SCENE_CASE(object_of_slice_is_let_go_of, 0)
 	pool_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "pool 2048");
 	agent_must(&agent, WW_OK, "alloc 0 2048");
-	agent_must(&agent, WW_OK, "export 0 write uses=1");
-	token = pool_hear_token(&agent);
+	token = pool_export(&agent, "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	agent_must(&agent, WW_OK, "unref 0");
 	ww_object_unref(object);
@@ -207,8 +179,7 @@ static ww_object *hold_slice_of(struct child *owner, struct ww_token *out_token)
 {
 	ww_object *object;
 
-	agent_must(owner, WW_OK, "export 0 write uses=1");
-	*out_token = pool_hear_token(owner);
+	*out_token = pool_export(owner, "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, out_token, NULL, &object, NULL));
 	return object;
 }
@@ -240,8 +211,7 @@ SCENE_CASE(object_of_slice_is_mapped, 0)
 	start_owner(&agents[0]);
 	pool_start(&agents[1], NULL);
 	object = hold_slice_of(&agents[0], &first);
-	agent_must(&agents[0], WW_OK, "export 0 write uses=1");
-	second = pool_hear_token(&agents[0]);
+	second = pool_export(&agents[0], "0 write uses=1");
 	for (int i = 0; i < 2; i++) { /* with a new memory, and with one that is there */
 		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
 		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &again));
@@ -256,9 +226,7 @@ SCENE_CASE(object_of_slice_is_mapped, 0)
 			ww_memory_unref(memory);
 	}
 	agent_must(&agents[0], WW_OK, "unref 0");
-	pool_give(&agents[1], &second, 0, WW_OK);
-	agent_must(&agents[1], WW_OK, "look 0 7");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_show(&agents[1], &second, 0, 7);
 	ww_object_unref(object); /* the memory is a use of its own */
 	agent_must(&agents[0], WW_ERR_LIMIT, "alloc 0 2048");
 	pattern_verify(memory, 7);
@@ -309,10 +277,8 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	agent_must(&owner, WW_OK, "alloc 0 1024");
 	agent_must(&owner, WW_OK, "alloc 1 1024");
 	agent_must(&owner, WW_OK, "paint 1 9");
-	agent_must(&owner, WW_OK, "export 0 write");
-	tokens[0] = pool_hear_token(&owner);
-	agent_must(&owner, WW_OK, "export 1 write uses=1");
-	tokens[1] = pool_hear_token(&owner);
+	tokens[0] = pool_export(&owner, "0 write");
+	tokens[1] = pool_export(&owner, "1 write uses=1");
 	MUST_OK(scene_import(&tokens[0], WW_ACCESS_WRITE, &other));
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
 	MUST_OK(ww_object_import(scene.broker, &tokens[1], NULL, &object, NULL));

@@ -12,11 +12,11 @@
 #define ROUNDS  60
 
 /* A pool that is full: an agent has all of it, and this process has let go of it. */
-struct cast {
+static struct {
 	ww_pool *pool;
 	struct child agent;
 	pthread_t waiter;
-};
+} cast;
 
 static void *wait_for_all(void *context)
 {
@@ -26,48 +26,41 @@ static void *wait_for_all(void *context)
 	return NULL;
 }
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
 	struct ww_token token;
 	ww_memory *slice;
 
 	scene_begin();
-	cast->pool = pool_make(scene.device, CHUNK, 0);
-	slice = slice_make(cast->pool, CHUNK, 1);
+	cast.pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(cast.pool, CHUNK, 1);
 	token = slice_token_for(slice, 1, 0);
-	pool_start(&cast->agent, NULL);
-	pool_give(&cast->agent, &token, 0, WW_OK);
+	pool_start(&cast.agent, NULL);
+	pool_give(&cast.agent, &token, 0, WW_OK);
 	ww_memory_unref(slice);
-	MUST_EQUAL(0, pthread_create(&cast->waiter, NULL, wait_for_all, cast->pool));
-	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast->pool, 256, 0, SHORT, NULL, &slice));
+	MUST_EQUAL(0, pthread_create(&cast.waiter, NULL, wait_for_all, cast.pool));
+	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, 256, 0, SHORT, NULL, &slice));
 	MUST(!slice);
 }
 
-static void end(struct cast *cast)
+static void end(void)
 {
-	child_end_all();
-	MUST_EQUAL(0, pthread_join(cast->waiter, NULL));
-	pool_comes_to(cast->pool, 0, 0);
-	ww_pool_unref(cast->pool);
+	MUST_EQUAL(0, pthread_join(cast.waiter, NULL));
+	pool_comes_to(cast.pool, 0, 0);
+	ww_pool_unref(cast.pool);
 	scene_end();
 }
 
-CASE(wait_for_holder, 0)
-{
-	struct cast cast;
+#define WAIT_CASE(case_name) CASE_BETWEEN(case_name, 0, begin(), end())
 
-	begin(&cast);
+WAIT_CASE(wait_for_holder)
+{
 	agent_must(&cast.agent, WW_OK, "unref 0");
-	end(&cast);
 }
 
-CASE(wait_for_dead, 0)
+WAIT_CASE(wait_for_dead)
 {
-	struct cast cast;
-
-	begin(&cast);
 	child_kill(&cast.agent);
-	end(&cast);
 }
 
 /* A token that nobody imports. */
@@ -126,7 +119,7 @@ static void be_patient(void)
  * All processes of the broker stand still.
  * Return: the other half.
  */
-static ww_memory *begin_silence(struct cast *cast)
+static ww_memory *begin_silence(void)
 {
 	struct ww_token token;
 	ww_memory *other;
@@ -134,22 +127,21 @@ static ww_memory *begin_silence(struct cast *cast)
 
 	scene_begin();
 	be_patient();
-	cast->pool = pool_make(scene.device, 2 * CHUNK, 0);
-	slice = slice_make(cast->pool, CHUNK, 1);
-	other = slice_make(cast->pool, CHUNK, 2);
+	cast.pool = pool_make(scene.device, 2 * CHUNK, 0);
+	slice = slice_make(cast.pool, CHUNK, 1);
+	other = slice_make(cast.pool, CHUNK, 2);
 	token = slice_token_for(slice, 1, 1);
-	pool_start(&cast->agent, NULL);
-	pool_give(&cast->agent, &token, 0, WW_OK);
+	pool_start(&cast.agent, NULL);
+	pool_give(&cast.agent, &token, 0, WW_OK);
 	ww_memory_unref(slice);
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
 	return other;
 }
 
-static void end_silence(struct cast *cast)
+static void end_silence(void)
 {
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
-	agent_must(&cast->agent, WW_OK, "unref 0");
-	agent_end(&cast->agent);
+	agent_must(&cast.agent, WW_OK, "unref 0");
 }
 
 /*
@@ -158,12 +150,11 @@ static void end_silence(struct cast *cast)
  */
 CASE(wait_while_broker_is_silent, 0)
 {
-	struct cast cast;
-	ww_memory *other = begin_silence(&cast);
+	ww_memory *other = begin_silence();
 	ww_memory *slice;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, 10 * MS, NULL, &slice));
-	end_silence(&cast);
+	end_silence();
 	ww_memory_unref(other);
 	pool_comes_to(cast.pool, 0, 0);
 	ww_pool_unref(cast.pool);
@@ -184,8 +175,7 @@ static void *wait_for_both(void *context)
  */
 CASE(silent_broker_delays_nobody, 0)
 {
-	struct cast cast;
-	ww_memory *other = begin_silence(&cast);
+	ww_memory *other = begin_silence();
 	ww_memory *slice;
 
 	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, SHORT, NULL, &slice));
@@ -197,6 +187,6 @@ CASE(silent_broker_delays_nobody, 0)
 		MUST_STATUS(WW_ERR_LIMIT,
 			ww_pool_alloc(cast.pool, CHUNK + 256, 0, 0, NULL, &slice));
 	}
-	end_silence(&cast);
-	end(&cast);
+	end_silence();
+	end();
 }

@@ -73,6 +73,20 @@ const struct check_case *check_first(void);
 		call;                          \
 	}
 
+/*
+ * Defines a case as CASE() does, which one call precedes and another one follows. A claim that does
+ * not hold ends the case without the second call.
+ */
+#define CASE_BETWEEN(case_name, case_needs, begin_call, end_call) \
+	static void case_name##_between(void);                    \
+	CASE(case_name, case_needs)                               \
+	{                                                         \
+		begin_call;                                       \
+		case_name##_between();                            \
+		end_call;                                         \
+	}                                                         \
+	static void case_name##_between(void)
+
 struct check_role {
 	const char *name;
 	void (*run)(int count, char **arguments);
