@@ -183,8 +183,7 @@ struct ww_token foreign_token(struct child *owner, const char *options)
 {
 	struct ww_token token;
 
-	agent_must(owner, WW_OK, "export %s", options);
-	MUST_EQUAL(sizeof(token), read(owner->socket, &token, sizeof(token)));
+	token = agent_export(owner, "%s", options);
 	return token;
 }
 

@@ -383,7 +383,7 @@ CASE(foreign_between_equal_pids, WW_CAP_FOREIGN | NEEDS_ROOT)
 		agent_must(&owner, WW_OK, "wrap 0 0");
 		token = foreign_token(&owner, "write");
 		container_start("role_foreign_inside", &inside, NULL);
-		MUST_EQUAL(sizeof(token), write(inside.socket, &token, sizeof(token)));
+		agent_send_token(&inside, &token);
 		if (i == 0) {
 			agent_tell(&inside, "import write");
 			agent_answers_with(&inside, WW_ERR_UNSUPPORTED, "same pid");

@@ -84,10 +84,8 @@ void pool_end(ww_pool *pool);
 void pool_start(struct child *agent, const struct child_options *options);
 
 /*
- * Sends an agent a token; and has it import that as its slice of that number, for writing if the
- * token is for that.
+ * Has an agent import a token, as its slice of that number, for writing if the token is for that.
  */
-void pool_say(struct child *agent, const struct ww_token *token);
 void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected);
 
 /* The same with a slice of this process, by a token for one import. */
@@ -95,11 +93,6 @@ void pool_lend(struct child *agent, ww_memory *slice, uint32_t access, int numbe
 
 /* The same, and then the agent looks at the pattern there and lets go of it. */
 void pool_show(struct child *agent, const struct ww_token *token, int slice, uint32_t seed);
-
-/* Has an agent export, its command being "export" and this; or hears what it exported. */
-struct ww_token pool_export(struct child *agent, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-struct ww_token pool_hear_token(struct child *agent);
 
 /* Kills the broker process and waits until it serves again. */
 void pool_restart_broker(void);

@@ -4,7 +4,6 @@
  */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -415,17 +414,12 @@ void pool_start(struct child *agent, const struct child_options *options)
 	child_start(agent, "pool_agent", options);
 }
 
-void pool_say(struct child *agent, const struct ww_token *token)
-{
-	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
-}
-
 void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected)
 {
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	bool writes = ww_token_info_get(token, &info) == WW_OK && info.access == WW_ACCESS_WRITE;
 
-	pool_say(agent, token);
+	agent_send_token(agent, token);
 	agent_must(agent, expected, "import %d%s", slice, writes ? " write" : "");
 }
 
@@ -441,26 +435,6 @@ void pool_show(struct child *agent, const struct ww_token *token, int slice, uin
 	pool_give(agent, token, slice, WW_OK);
 	agent_must(agent, WW_OK, "look %d %u", slice, seed);
 	agent_must(agent, WW_OK, "unref %d", slice);
-}
-
-struct ww_token pool_export(struct child *agent, const char *format, ...)
-{
-	char options[CHILD_WORD_BYTES / 2];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(options, sizeof(options), format, arguments);
-	va_end(arguments);
-	agent_must(agent, WW_OK, "export %s", options);
-	return pool_hear_token(agent);
-}
-
-struct ww_token pool_hear_token(struct child *agent)
-{
-	struct ww_token token;
-
-	MUST_EQUAL(sizeof(token), read(agent->socket, &token, sizeof(token)));
-	return token;
 }
 
 void pool_restart_broker(void)

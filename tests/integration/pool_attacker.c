@@ -203,7 +203,7 @@ static void end(void)
 
 static void give(const struct ww_token *token, int slice, ww_status expected)
 {
-	pool_say(&cast.victim, token);
+	agent_send_token(&cast.victim, token);
 	agent_must(&cast.victim, expected, "import %d write anywhere", slice);
 }
 
@@ -320,7 +320,7 @@ static void begin_company(void)
 	agent_must(&company.owner, WW_OK, "pool 4096");
 	agent_must(&company.owner, WW_OK, "alloc 0 2048");
 	agent_must(&company.owner, WW_OK, "paint 0 1");
-	company.token = pool_export(&company.owner, "0 write");
+	company.token = agent_export(&company.owner, "0 write");
 	ww_wire_decode_token(company.token.bytes, &company.record);
 	if (are_of_two_users())
 		raw_open_as(&company.raw, scene.daemon.address, STRANGER, STRANGER);
@@ -402,7 +402,7 @@ COMPANY_CASE(attacker_among_holders, 0)
 		agent_must(&member, WW_OK, "unref 0");
 		agent_must(&company.owner, WW_OK, "alloc 0 2048");
 		agent_must(&company.owner, WW_OK, "unref 1");
-		company.token = pool_export(&company.owner, "0 write");
+		company.token = agent_export(&company.owner, "0 write");
 	}
 	if (are_of_two_users()) /* the owner has taken out what nobody uses */
 		(void)find_holder();
@@ -475,7 +475,7 @@ COMPANY_CASE(attacker_among_chunks, 0)
 		MUST_OK(put_inside("chunk", chunks[i], &first));
 	agent_must(&company.owner, WW_OK, "alloc 1 2048");
 	agent_must(&company.owner, WW_OK, "paint 1 5");
-	company.token = pool_export(&company.owner, "1 write");
+	company.token = agent_export(&company.owner, "1 write");
 	again.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_REFUSE(WW_ERR_EXISTS, "", put_inside("chunk", "1", &first));
 	if (are_of_two_users())

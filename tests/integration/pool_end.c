@@ -82,7 +82,7 @@ static void begin_inheritance(void)
 	for (int i = 0; i < 3; i++) {
 		agent_must(&all.owner, WW_OK, "alloc %d 64", i);
 		agent_must(&all.owner, WW_OK, "paint %d %d", i, i);
-		all.tokens[i] = pool_export(&all.owner, "%d write", i);
+		all.tokens[i] = agent_export(&all.owner, "%d write", i);
 	}
 	for (int i = 0; i < 2; i++) {
 		pool_start(&all.members[i], NULL);
@@ -101,12 +101,12 @@ static void end_inheritance(void)
 	pool_give(&all.members[1], &all.tokens[2], 2, WW_OK);
 	agent_must(&all.members[1], WW_OK, "look 2 2");
 	agent_must(&all.members[1], WW_OK, "paint 2 5");
-	token = pool_export(&all.members[1], "2 write");
+	token = agent_export(&all.members[1], "2 write");
 	pool_give(&all.members[0], &token, 2, WW_OK);
 	agent_must(&all.members[1], WW_OK, "unref 2");
 	agent_must(&all.members[0], WW_OK, "look 2 5");
 	pool_start(&attacker, NULL);
-	pool_say(&attacker, &token);
+	agent_send_token(&attacker, &token);
 	agent_tell(&attacker, "import 0 write");
 	agent_answers_with(&attacker, WW_ERR_NOT_FOUND, "owner");
 	for (int i = 0; i < 2; i++)
@@ -185,7 +185,7 @@ static void begin_loss(void)
 	agent_must(&loss.owner, WW_OK, "alloc 1 1024");
 	for (int i = 0; i < 2; i++)
 		agent_must(&loss.owner, WW_OK, "paint %d %d", i, i);
-	token = pool_export(&loss.owner, "0 write escrow_ms=1");
+	token = agent_export(&loss.owner, "0 write escrow_ms=1");
 	pool_start(&loss.member, NULL);
 	pool_give(&loss.member, &token, 0, WW_OK);
 }

@@ -45,7 +45,7 @@ static void kill_owner(uint64_t others)
 
 static struct ww_token deliver(int slice, const char *how)
 {
-	return pool_export(&owner, "%d write delivery uses=1%s", slice, how);
+	return agent_export(&owner, "%d write delivery uses=1%s", slice, how);
 }
 
 static void deliver_all(struct ww_token tokens[SLICES])
@@ -179,7 +179,7 @@ static void receive_beside_a_token(void)
 {
 	struct ww_token token = deliver(0, LONG);
 
-	(void)pool_export(&owner, "0 write uses=1" LONG);
+	(void)agent_export(&owner, "0 write uses=1" LONG);
 	pool_give(&agent, &token, 0, WW_OK);
 	agent_must(&agent, WW_OK, "unref 0");
 }
@@ -187,7 +187,7 @@ static void receive_beside_a_token(void)
 static void export_plainly(void)
 {
 	agent_end(&agent);
-	(void)pool_export(&owner, "0 write uses=1" LONG);
+	(void)agent_export(&owner, "0 write uses=1" LONG);
 }
 
 CASE_CALL(flight_that_was_received_keeps_nothing, 0, end_without_flight(receive_now))
@@ -243,7 +243,7 @@ FLIGHT_CASE(flight_and_imports_by_another_token)
 	struct ww_token token;
 	struct child agents[2];
 
-	token = pool_export(&owner, "0 write uses=1" LONG);
+	token = agent_export(&owner, "0 write uses=1" LONG);
 	delivery = deliver(0, LONG);
 	for (int i = 0; i < 2; i++) {
 		pool_start(&agents[i], NULL);
@@ -270,7 +270,7 @@ FLIGHT_CASE(flight_keeps_only_its_chunk)
 	uint64_t all;
 
 	for (int i = 0; i < SLICES; i += 2)
-		(void)pool_export(&owner, "%d write uses=1" LONG, i);
+		(void)agent_export(&owner, "%d write uses=1" LONG, i);
 	token = deliver(1, LONG);
 	all = scene_info().bytes;
 	scene_has_objects(1 + SLICES);

@@ -36,7 +36,7 @@ static void begin(void)
 	for (int i = 0; i < 2; i++) {
 		agent_must(&cast.owner, WW_OK, "alloc %d 64", i);
 		agent_must(&cast.owner, WW_OK, "paint %d %d", i, i);
-		cast.tokens[i] = pool_export(&cast.owner, "%d escrow_ms=none", i);
+		cast.tokens[i] = agent_export(&cast.owner, "%d escrow_ms=none", i);
 	}
 }
 
@@ -229,7 +229,7 @@ static void refuse_header(const struct ww_token *token, uint8_t *byte)
 
 	*byte ^= 0x41;
 	pool_start(&agent, NULL);
-	pool_say(&agent, token);
+	agent_send_token(&agent, token);
 	agent_tell(&agent, "import 0 write");
 	child_hear_any(&agent, answer);
 	if (strncmp(answer, "WW_ERR_PROTOCOL ", 16) && strncmp(answer, "WW_ERR_VERSION ", 15))

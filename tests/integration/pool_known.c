@@ -21,7 +21,7 @@ static struct ww_token pool_token(ww_pool *pool, uint32_t access, uint32_t uses)
 static void tell(struct child *agent, const struct ww_token *token, const char *how,
 	ww_status expected)
 {
-	pool_say(agent, token);
+	agent_send_token(agent, token);
 	agent_must(agent, expected, "know%s", how);
 }
 
@@ -64,7 +64,7 @@ POOL_CASE(known_pool_grants_its_access, 0, CHUNK, 0)
 	tell(&agents[0], &token, " map", WW_OK);
 	agent_must(&agents[0], WW_ERR_ACCESS, "tell write");
 	agent_must(&agents[0], WW_OK, "tell");
-	token = pool_hear_token(&agents[0]);
+	token = agent_hear_token(&agents[0]);
 	tell(&agents[1], &token, "", WW_OK);
 	for (int i = 0; i < 2; i++) {
 		pool_lend(&agents[i], slice, WW_ACCESS_READ, 0);
@@ -109,9 +109,9 @@ SCENE_CASE(known_pool_outlives_its_owner, 0)
 	agent_must(&owner, WW_OK, "pool 2048");
 	agent_must(&owner, WW_OK, "alloc 0 1024");
 	agent_must(&owner, WW_OK, "paint 0 5");
-	tokens[0] = pool_export(&owner, "0 write");
+	tokens[0] = agent_export(&owner, "0 write");
 	agent_must(&owner, WW_OK, "tell write");
-	tokens[1] = pool_hear_token(&owner);
+	tokens[1] = agent_hear_token(&owner);
 	tell(&agents[0], &tokens[1], " map", WW_OK);
 	child_kill(&owner);
 	scene_has_holders(2); /* this process, and the first agent */

@@ -250,7 +250,7 @@ SCENE_CASE(freed_while_held, 0)
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
 	pool_give(&crowd.agents[0], &token, 1, WW_ERR_NOT_FOUND);
 	must_be_gone(&token);
-	passed = pool_export(&crowd.agents[0], "0 write");
+	passed = agent_export(&crowd.agents[0], "0 write");
 	pool_give(&crowd.agents[1], &passed, 0, WW_OK);
 	agent_must(&crowd.agents[0], WW_OK, "unref 0");
 	agent_must(&crowd.agents[1], WW_OK, "look 0 1");
@@ -288,7 +288,7 @@ SCENE_CASE(freed_and_expired, 0)
 	crowd_begin();
 	token = slice_token_for(crowd.slice, 1000000, 100 * MS);
 	crowd.slice = ww_memory_unref(crowd.slice);
-	pool_say(&crowd.agents[0], &token);
+	agent_send_token(&crowd.agents[0], &token);
 	agent_must(&crowd.agents[0], WW_ERR_NOT_FOUND, "drain 0 write");
 	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
 	crowd_end();
@@ -307,7 +307,7 @@ SCENE_CASE(freed_with_its_pool, 0)
 	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
 	/* What they have stays, and they can hand it on. */
 	agent_must(&crowd.agents[0], WW_OK, "look 9 9");
-	token = pool_export(&crowd.agents[0], "9 write");
+	token = agent_export(&crowd.agents[0], "9 write");
 	pool_give(&crowd.agents[1], &token, 0, WW_OK);
 	agent_must(&crowd.agents[1], WW_OK, "look 0 9");
 }

@@ -96,7 +96,7 @@ PASS_CASE(pass_one_object)
 		pool_give(agent, &token, i, WW_OK);
 	agent_must(agent, WW_OK, "one 0 1");
 	for (int i = 2; i < 4; i++) {
-		pool_say(agent, &token);
+		agent_send_token(agent, &token);
 		agent_must(agent, WW_OK, "import %d", i);
 	}
 	agent_must(agent, WW_OK, "one 2 3");
@@ -156,14 +156,14 @@ PASS_CASE(pass_on_by_holder)
 
 	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 0);
 	cast.slice = ww_memory_unref(cast.slice);
-	token = pool_export(&cast.agents[0], "0 write");
+	token = agent_export(&cast.agents[0], "0 write");
 	pool_give(&cast.agents[1], &token, 3, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
 	agent_must(&cast.agents[1], WW_OK, "look 3 1");
 	agent_must(&cast.agents[1], WW_OK, "paint 3 2");
 	pool_has_no_room(cast.pool, 256, "");
 	/* To and fro: who had it before has it again. */
-	token = pool_export(&cast.agents[1], "3");
+	token = agent_export(&cast.agents[1], "3");
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	agent_must(&cast.agents[1], WW_OK, "unref 3");
 	agent_must(&cast.agents[0], WW_OK, "look 0 2");
@@ -180,10 +180,10 @@ PASS_CASE(pass_for_reading)
 	agent_must(&cast.agents[0], WW_OK, "look 0 1");
 	agent_must(&cast.agents[0], WW_ERR_ACCESS, "fill 0 7");
 	agent_must(&cast.agents[0], WW_ERR_ACCESS, "export 0 write");
-	pool_say(&cast.agents[1], &token);
+	agent_send_token(&cast.agents[1], &token);
 	agent_must(&cast.agents[1], WW_ERR_ACCESS, "import 0 write");
 	/* What it may read it can have others read. */
-	token = pool_export(&cast.agents[0], "0");
+	token = agent_export(&cast.agents[0], "0");
 	pool_give(&cast.agents[1], &token, 0, WW_OK);
 	agent_must(&cast.agents[1], WW_OK, "look 0 1");
 	/* The same process may get more by another token; what it has for reading stays so. */
@@ -236,7 +236,7 @@ PASS_CASE(pass_home)
 
 	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 0);
 	agent_must(&cast.agents[0], WW_OK, "paint 0 3");
-	token = pool_export(&cast.agents[0], "0 write");
+	token = agent_export(&cast.agents[0], "0 write");
 	MUST_OK(scene_import(&token, WW_ACCESS_WRITE, &home));
 	MUST(ww_memory_pointer(home) == ww_memory_pointer(cast.slice));
 	pattern_verify(home, 3);
@@ -302,7 +302,7 @@ SCENE_CASE(pass_host_memory, 0)
 
 static void give_strictly(struct child *agent, const struct ww_token *token, ww_status expected)
 {
-	pool_say(agent, token);
+	agent_send_token(agent, token);
 	agent_must(agent, expected, "import 0 write strict");
 }
 

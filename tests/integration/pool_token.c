@@ -24,7 +24,7 @@ POOL_CASE(revoked_slice, 0, CHUNK, 4)
 	pool_give(&agents[0], &old, 0, WW_OK);
 	MUST_OK(ww_memory_revoke(slice, scene.broker, NULL));
 	pool_give(&agents[1], &old, 0, WW_ERR_NOT_FOUND);
-	passed = pool_export(&agents[0], "0 write");
+	passed = agent_export(&agents[0], "0 write");
 	pool_give(&agents[1], &passed, 0, WW_ERR_NOT_FOUND);
 	agent_must(&agents[0], WW_OK, "look 0 1");
 	fresh = slice_token_for(slice, 2, 0);
@@ -116,7 +116,7 @@ SCENE_CASE(object_of_slice, 0)
 	agent_must(&agents[0], WW_OK, "pool 2048");
 	agent_must(&agents[0], WW_OK, "alloc 0 2048");
 	agent_must(&agents[0], WW_OK, "paint 0 7");
-	token = pool_export(&agents[0], "0 write uses=1");
+	token = agent_export(&agents[0], "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
 	MUST_EQUAL(CHUNK, info.span_bytes);
 	agent_must(&agents[0], WW_OK, "unref 0");
@@ -145,7 +145,7 @@ SCENE_CASE(object_of_slice_is_let_go_of, 0)
 	pool_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "pool 2048");
 	agent_must(&agent, WW_OK, "alloc 0 2048");
-	token = pool_export(&agent, "0 write uses=1");
+	token = agent_export(&agent, "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	agent_must(&agent, WW_OK, "unref 0");
 	ww_object_unref(object);
@@ -179,7 +179,7 @@ static ww_object *hold_slice_of(struct child *owner, struct ww_token *out_token)
 {
 	ww_object *object;
 
-	*out_token = pool_export(owner, "0 write uses=1");
+	*out_token = agent_export(owner, "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, out_token, NULL, &object, NULL));
 	return object;
 }
@@ -211,7 +211,7 @@ SCENE_CASE(object_of_slice_is_mapped, 0)
 	start_owner(&agents[0]);
 	pool_start(&agents[1], NULL);
 	object = hold_slice_of(&agents[0], &first);
-	second = pool_export(&agents[0], "0 write uses=1");
+	second = agent_export(&agents[0], "0 write uses=1");
 	for (int i = 0; i < 2; i++) { /* with a new memory, and with one that is there */
 		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
 		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &again));
@@ -277,8 +277,8 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	agent_must(&owner, WW_OK, "alloc 0 1024");
 	agent_must(&owner, WW_OK, "alloc 1 1024");
 	agent_must(&owner, WW_OK, "paint 1 9");
-	tokens[0] = pool_export(&owner, "0 write");
-	tokens[1] = pool_export(&owner, "1 write uses=1");
+	tokens[0] = agent_export(&owner, "0 write");
+	tokens[1] = agent_export(&owner, "1 write uses=1");
 	MUST_OK(scene_import(&tokens[0], WW_ACCESS_WRITE, &other));
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
 	MUST_OK(ww_object_import(scene.broker, &tokens[1], NULL, &object, NULL));

@@ -186,7 +186,7 @@ SCENE_CASE(barrier_by_token, 0)
 	for (int i = 0; i < MEMBERS; i++)
 		sync_start(&members[i], NULL);
 	for (int i = 0; i < MEMBERS; i++) {
-		MUST_EQUAL(sizeof(token), write(members[i].socket, &token, sizeof(token)));
+		agent_send_token(&members[i], &token);
 		agent_tell(&members[i], "join - %d wait_ms=forever", MEMBERS - 1 - i);
 	}
 	all_answer(MEMBERS);

@@ -131,7 +131,7 @@ CASE(container_waits, NEEDS_ROOT)
 	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	container_start("sync_container", &waiter, NULL);
 	agent_must(&waiter, WW_OK, "get 0 x");
-	MUST_EQUAL(sizeof(token), write(waiter.socket, &token, sizeof(token)));
+	agent_send_token(&waiter, &token);
 	agent_must(&waiter, WW_OK, "import 1");
 	for (int slot = 0; slot < 2; slot++) {
 		agent_tell(&waiter, "wait %d %d wait_ms=forever", slot, slot + 1);

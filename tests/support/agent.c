@@ -563,6 +563,31 @@ void agent_answers_with(struct child *agent, ww_status expected, const char *wor
 	hear(agent, "what it was told before", expected, word);
 }
 
+void agent_send_token(struct child *agent, const struct ww_token *token)
+{
+	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+}
+
+struct ww_token agent_hear_token(struct child *agent)
+{
+	struct ww_token token;
+
+	MUST_EQUAL(sizeof(token), read(agent->socket, &token, sizeof(token)));
+	return token;
+}
+
+struct ww_token agent_export(struct child *agent, const char *format, ...)
+{
+	char options[CHILD_WORD_BYTES / 2];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(options, sizeof(options), format, arguments);
+	va_end(arguments);
+	agent_must(agent, WW_OK, "export %s", options);
+	return agent_hear_token(agent);
+}
+
 void agent_end(struct child *agent)
 {
 	child_tell(agent, "end");

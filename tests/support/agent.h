@@ -46,6 +46,15 @@ void agent_answers(struct child *agent, ww_status expected);
 ww_status agent_hear(struct child *agent);
 void agent_answers_with(struct child *agent, ww_status expected, const char *word);
 
+/*
+ * Tokens go through its socket: to it, and from it. The last one has it export, by a command of
+ * "export" and these options.
+ */
+void agent_send_token(struct child *agent, const struct ww_token *token);
+struct ww_token agent_hear_token(struct child *agent);
+struct ww_token agent_export(struct child *agent, const char *options, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Ends it, cleanly; scene_end() does this with each that is left. */
 void agent_end(struct child *agent);
 
