@@ -22,6 +22,10 @@
 
 #define BYTES 2097152
 
+static struct child container;
+static struct child maker;
+static struct child taker;
+
 /*
  * role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one.
  */
@@ -38,12 +42,13 @@ static void begin(void)
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
 
-CASE(container_gets_by_name, WW_CAP_EXPORT | NEEDS_ROOT)
+#define CONTAINER_CASE(case_name) \
+	CASE_BETWEEN(case_name, WW_CAP_EXPORT | NEEDS_ROOT, begin(), scene_end())
+
+CONTAINER_CASE(container_gets_by_name)
 {
-	struct child container;
 	ww_memory *memory;
 
-	begin();
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	container_start("role_container", &container, NULL);
@@ -53,16 +58,13 @@ CASE(container_gets_by_name, WW_CAP_EXPORT | NEEDS_ROOT)
 	pattern_verify(memory, 2);
 	scene_has_holds(2);
 	ww_memory_unref(memory);
-	scene_end();
 }
 
-CASE(container_puts, WW_CAP_EXPORT | NEEDS_ROOT)
+CONTAINER_CASE(container_puts)
 {
 	static const char *const kinds[] = {"vmm", "host"};
 
-	begin();
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct child container;
 		ww_memory *memory;
 
 		container_start("role_container", &container, NULL);
@@ -74,35 +76,28 @@ CASE(container_puts, WW_CAP_EXPORT | NEEDS_ROOT)
 		ww_memory_unref(memory);
 		MUST_OK(ww_broker_remove(scene.broker, "x"));
 	}
-	scene_end();
 }
 
 /* The address in the token is that of outside; WARPWAY_BROKER says where it is found inside. */
-CASE(container_takes_token, WW_CAP_EXPORT | NEEDS_ROOT)
+CONTAINER_CASE(container_takes_token)
 {
-	struct child container;
 	struct ww_token token;
 	ww_memory *memory;
 
-	begin();
 	memory = scene_make(BYTES, 4);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
 	ww_memory_unref(memory);
 	container_start("role_container", &container, NULL);
-	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
+	agent_send_token(&container, &token);
 	agent_must(&container, WW_OK, "import");
 	agent_must(&container, WW_OK, "verify 4");
-	scene_end();
 }
 
-CASE(container_to_container, WW_CAP_EXPORT | NEEDS_ROOT)
+CONTAINER_CASE(container_to_container)
 {
-	struct child maker;
-	struct child taker;
 	struct ww_token token;
 
-	begin();
 	container_start("role_container", &maker, NULL);
 	container_start("role_container", &taker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", BYTES);
@@ -110,22 +105,18 @@ CASE(container_to_container, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_must(&taker, WW_OK, "get x");
 	agent_must(&taker, WW_OK, "verify 5");
 	agent_must(&taker, WW_OK, "drop");
-	agent_must(&maker, WW_OK, "export write uses=1");
-	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
-	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	token = agent_export(&maker, "write uses=1");
+	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "import write");
 	agent_must(&taker, WW_OK, "write 6");
 	agent_must(&maker, WW_OK, "verify 6");
-	scene_end();
 }
 
-CASE(container_killed, WW_CAP_EXPORT | NEEDS_ROOT)
+CONTAINER_CASE(container_killed)
 {
-	struct child container;
 	struct child waiter;
 	ww_memory *memory;
 
-	begin();
 	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&container, WW_OK, "put x life=kept state=writing");
@@ -145,13 +136,11 @@ CASE(container_killed, WW_CAP_EXPORT | NEEDS_ROOT)
 	scene_has_holders(2);
 	scene_has_holds(1);
 	ww_memory_unref(memory);
-	scene_end();
 }
 
 /* Root in its own user namespace, which is nobody special to the broker. */
 CASE(container_of_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	struct child container;
 	ww_memory *memory;
 
 	container_require("user");
@@ -191,7 +180,6 @@ CASE(container_around_broker, WW_CAP_EXPORT | NEEDS_ROOT)
 	char address[64];
 	const char *const arguments[] = {address, NULL};
 	struct child daemon;
-	struct child maker;
 	char word[CHILD_WORD_BYTES];
 	ww_status status;
 
@@ -274,7 +262,6 @@ static int lines_of(const char *before, const char *word)
 SCENE_CASE(daemon_is_free_of_libcuda, WW_CAP_EXPORT)
 {
 	struct ww_broker_info info;
-	ENDED_BY(agent_end) struct child maker;
 
 	if (lines_of("readelf -d", "NEEDED") > 0) {
 		MUST_EQUAL(0, lines_of("readelf -d", "cuda"));

@@ -11,6 +11,10 @@
 
 #include "integration/broker.h"
 
+static struct child maker;
+static struct child waiter;
+static struct child other;
+
 /* Long enough for whatever must come, on a busy machine too. */
 #define LIMIT_NS ((uint64_t)child_limit_ms() * 1000000)
 
@@ -50,7 +54,6 @@ static void start_maker(struct child *agent, uint32_t seed, const char *put)
 
 SCENE_CASE(life_kept, WW_CAP_EXPORT)
 {
-	struct child maker;
 	ww_memory *memory;
 
 	for (int by_kill = 0; by_kill < 2; by_kill++) {
@@ -75,7 +78,6 @@ SCENE_CASE(life_kept_expires, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	OWN(watch) ww_watch *watch = watch_start("brief");
-	ENDED_BY(agent_end) struct child maker;
 
 	start_maker(&maker, 1, "put brief life=kept ttl_ms=300000");
 	MUST_OK(ww_broker_stat(scene.broker, "brief", &info));
@@ -95,7 +97,6 @@ SCENE_CASE(life_kept_expires, WW_CAP_EXPORT)
 
 SCENE_CASE(life_owner, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 	OWN(watch) ww_watch *watch = watch_start("o");
 
@@ -113,7 +114,6 @@ SCENE_CASE(life_owner, WW_CAP_EXPORT)
 
 SCENE_CASE(life_owner_ends_with_process, WW_CAP_EXPORT)
 {
-	struct child maker;
 	OWN(watch) ww_watch *watch = watch_start("o");
 	ENDED_BY(agent_end) struct child holder;
 
@@ -130,7 +130,6 @@ SCENE_CASE(life_owner_ends_with_process, WW_CAP_EXPORT)
 
 SCENE_CASE(life_held_by_last_holder, WW_CAP_EXPORT)
 {
-	struct child maker;
 	struct child holders[2];
 	OWN(watch) ww_watch *watch = watch_start("h");
 
@@ -156,12 +155,11 @@ SCENE_CASE(life_held_by_last_holder, WW_CAP_EXPORT)
 static struct ww_token export_and_die(const char *export)
 {
 	struct ww_token token;
-	struct child maker;
 
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", LONG);
 	agent_must(&maker, WW_OK, "%s", export);
-	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	token = agent_hear_token(&maker);
 	child_kill(&maker);
 	return token;
 }
@@ -220,20 +218,19 @@ SCENE_CASE(life_revoked, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *late;
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory = scene_make(LONG, 5);
 
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
 	agent_start(&maker, NULL);
-	MUST_EQUAL(sizeof(token), write(maker.socket, &token, sizeof(token)));
+	agent_send_token(&maker, &token);
 	agent_must(&maker, WW_OK, "import");
 	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
 	agent_must(&maker, WW_OK, "verify 5");
 	for (int i = 0; i < 2; i++) { /* the holder hands it on by a token that is new */
 		MUST_REFUSE(WW_ERR_ACCESS, "revoked", import(&token, &late));
 		agent_must(&maker, WW_OK, "export");
-		MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+		token = agent_hear_token(&maker);
 		MUST_OK(import(&token, &late));
 		ww_memory_unref(late);
 		MUST_OK(ww_memory_revoke(memory, NULL, NULL));
@@ -295,7 +292,6 @@ SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 	ww_memory *memory;
 	ww_memory *again;
 	struct ww_token token = export_and_die("export uses=2 escrow_ms=300000");
-	ENDED_BY(agent_end) struct child other;
 
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	MUST_OK(map_object(object, 0, &memory));
@@ -308,7 +304,7 @@ SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 	scene_has_holds(1); /* the escrow, for one import more */
 	agent_start(&other, NULL);
-	MUST_EQUAL(sizeof(token), write(other.socket, &token, sizeof(token)));
+	agent_send_token(&other, &token);
 	agent_must(&other, WW_OK, "import");
 	agent_must(&other, WW_OK, "verify 5");
 	scene_has_holds(1);
@@ -320,13 +316,11 @@ SCENE_CASE(life_object_is_mapped_when_others_let_go, WW_CAP_EXPORT)
 	struct ww_token token;
 	ww_object *object;
 	ww_memory *memory;
-	ENDED_BY(agent_end) struct child other;
 
 	agent_start(&other, NULL);
 	for (int is_revoked = 0; is_revoked < 2; is_revoked++) {
 		agent_must(&other, WW_OK, "make vmm %d 5", LONG);
-		agent_must(&other, WW_OK, "export write uses=1");
-		MUST_EQUAL(sizeof(token), read(other.socket, &token, sizeof(token)));
+		token = agent_export(&other, "write uses=1");
 		MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 		if (is_revoked) {
 			agent_must(&other, WW_OK, "revoke");
@@ -368,9 +362,8 @@ SCENE_CASE(life_object_through_restart, WW_CAP_EXPORT)
 
 SCENE_CASE(life_removed_is_still_mapped, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
-	ww_memory *other;
+	ww_memory *next;
 
 	start_maker(&maker, 1, "put r life=kept state=shared");
 	memory = scene_get("r", WW_ACCESS_WRITE);
@@ -379,9 +372,9 @@ SCENE_CASE(life_removed_is_still_mapped, WW_CAP_EXPORT)
 	must_be_gone("r");
 	pattern_write(memory, 2);
 	agent_must(&maker, WW_OK, "verify 2");
-	other = scene_make(LONG, 9);
-	scene_put(other, "r", 0, WW_LIFE_HELD, WW_STATE_SEALED); /* the name is free */
-	ww_memory_unref(other);
+	next = scene_make(LONG, 9);
+	scene_put(next, "r", 0, WW_LIFE_HELD, WW_STATE_SEALED); /* the name is free */
+	ww_memory_unref(next);
 	pattern_verify(memory, 2);
 }
 
@@ -418,9 +411,6 @@ static void start_waiter(struct child *agent, const char *get, uint64_t waits)
 
 SCENE_CASE(wait_for_name, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-	ENDED_BY(agent_end) struct child waiter;
-
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	start_maker(&maker, 6, "put later life=owner");
 	agent_answers(&waiter, WW_OK);
@@ -430,9 +420,6 @@ SCENE_CASE(wait_for_name, WW_CAP_EXPORT)
 
 SCENE_CASE(wait_for_seal, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-	ENDED_BY(agent_end) struct child waiter;
-
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	MUST_REFUSE(WW_ERR_STATE, "later",
@@ -449,9 +436,6 @@ SCENE_CASE(wait_for_seal, WW_CAP_EXPORT)
 
 SCENE_CASE(wait_for_share, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-	ENDED_BY(agent_end) struct child waiter;
-
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	start_waiter(&waiter, "get later write wait_ms=forever", 1);
 	agent_must(&maker, WW_OK, "seal shared");
@@ -462,9 +446,6 @@ SCENE_CASE(wait_for_share, WW_CAP_EXPORT)
 
 SCENE_CASE(wait_in_vain, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-	ENDED_BY(agent_end) struct child waiter;
-
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	agent_start(&waiter, NULL);
 	agent_must(&waiter, WW_ERR_NOT_FOUND, "get never");
@@ -480,7 +461,6 @@ SCENE_CASE(wait_in_vain, WW_CAP_EXPORT)
 SCENE_CASE(wait_many, WW_CAP_EXPORT)
 {
 	struct child waiters[8];
-	struct child maker;
 
 	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
 		start_waiter(&waiters[i], "get later wait_ms=forever", i + 1);
@@ -495,7 +475,6 @@ SCENE_CASE(wait_many, WW_CAP_EXPORT)
 /* Those who wait for what a dead process was writing are told. */
 SCENE_CASE(wait_writer_killed, WW_CAP_EXPORT)
 {
-	struct child maker;
 	struct child waiters[3];
 	OWN(watch) ww_watch *watch = watch_start("later");
 
@@ -512,9 +491,6 @@ SCENE_CASE(wait_writer_killed, WW_CAP_EXPORT)
 
 SCENE_CASE(wait_writer_lets_go, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-	ENDED_BY(agent_end) struct child waiter;
-
 	start_maker(&maker, 6, "put later life=kept state=writing");
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	agent_must(&maker, WW_OK, "drop");
@@ -524,8 +500,6 @@ SCENE_CASE(wait_writer_lets_go, WW_CAP_EXPORT)
 
 SCENE_CASE(wait_waiter_killed, WW_CAP_EXPORT)
 {
-	struct child waiter;
-
 	start_waiter(&waiter, "get never wait_ms=forever", 1);
 	child_kill(&waiter);
 	scene_has_waits(0);
@@ -536,7 +510,6 @@ SCENE_CASE(wait_waiter_killed, WW_CAP_EXPORT)
 SCENE_CASE(watch_tells_of_others, WW_CAP_EXPORT)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	struct child maker;
 	OWN(watch) ww_watch *late;
 	OWN(watch) ww_watch *watch = watch_start("a/");
 
@@ -567,7 +540,6 @@ SCENE_CASE(snapshot_shows_who_holds, WW_CAP_EXPORT)
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
 	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
-	ENDED_BY(agent_end) struct child maker;
 	ENDED_BY(agent_end) struct child taker;
 	OWN(snapshot) ww_snapshot *snapshot;
 	size_t makers = 0;

@@ -15,6 +15,9 @@
 
 #define NOBODY 65534
 
+static struct child maker;
+static struct child taker;
+
 /* An agent with a memory of this kind, put under this name. */
 static void start_maker(struct child *agent, const char *kind, const char *name, uint32_t seed,
 	const char *options)
@@ -38,7 +41,6 @@ static void must_be_read_only(ww_memory *memory)
 
 SCENE_CASE(pass_for_reading, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 
 	start_maker(&maker, "vmm", "model/layer0/w", 1, "life=owner");
@@ -49,7 +51,6 @@ SCENE_CASE(pass_for_reading, WW_CAP_EXPORT)
 
 SCENE_CASE(pass_for_writing, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 
 	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
@@ -63,7 +64,6 @@ SCENE_CASE(pass_for_writing, WW_CAP_EXPORT)
 
 SCENE_CASE(pass_host_kind, WW_CAP_HOST_READ_ONLY)
 {
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 
 	start_maker(&maker, "host", "board", 1, "life=owner state=shared");
@@ -93,7 +93,6 @@ SCENE_CASE(pass_from_agent_to_agent, WW_CAP_EXPORT)
 SCENE_CASE(pass_read_only_is_read_only, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
-	ENDED_BY(agent_end) struct child maker;
 
 	start_maker(&maker, "vmm", "weights", 1, "life=owner");
 	memory = scene_get("weights", WW_ACCESS_READ);
@@ -137,7 +136,6 @@ SCENE_CASE(pass_read_only_is_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 	static const char *const states[] = {"sealed", "shared"};
 
 	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
-		struct child maker;
 		ww_memory *memory;
 		void *pointer;
 
@@ -171,16 +169,13 @@ static void must_take(const struct ww_token *token, uint32_t access, uint32_t se
 SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 {
 	struct ww_token token;
-	struct child maker;
-	struct child taker;
 
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", 2 << 20);
-	agent_must(&maker, WW_OK, "export write uses=2");
-	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	token = agent_export(&maker, "write uses=2");
 	must_take(&token, WW_ACCESS_READ, 1);
 	agent_start(&taker, NULL);
-	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "import write");
 	agent_must(&taker, WW_OK, "write 2");
 	agent_must(&maker, WW_OK, "verify 2");
@@ -196,8 +191,6 @@ SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 SCENE_CASE(pass_token_by_file, WW_CAP_EXPORT)
 {
 	char path[] = "/tmp/warpway-token-XXXXXX";
-	struct child maker;
-	struct child taker;
 	int fd = mkstemp(path);
 
 	MUST_CALL(fd);
@@ -232,13 +225,13 @@ SCENE_CASE(pass_token_by_environment, WW_CAP_EXPORT)
 	const char *const environment[] = {variable, "WARPWAY_BROKER", NULL};
 	struct ww_token token;
 	ww_memory *memory = scene_make(2 << 20, 7);
-	ENDED_BY(child_finish) struct child taker;
+	ENDED_BY(child_finish) struct child importer;
 
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	ww_memory_unref(memory);
-	child_start(&taker, "role_import_variable",
+	child_start(&importer, "role_import_variable",
 		&(struct child_options){.environment = environment});
 }
 
@@ -246,7 +239,6 @@ SCENE_CASE(pass_token_grants_no_more, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 	ww_memory *writer;
 
@@ -271,7 +263,6 @@ SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	struct ww_token token;
 	OWN(memory) ww_memory *memory = scene_make(2 << 20, 3);
-	ENDED_BY(agent_end) struct child taker;
 
 	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
 	MUST_OK(ww_memory_export(memory, scene.broker,
@@ -279,10 +270,10 @@ SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_start(&taker, NULL);
 	agent_must(&taker, WW_OK, "user %d %d", NOBODY, NOBODY);
 	agent_must(&taker, WW_ERR_ACCESS, "get secret");
-	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "import");
 	agent_must(&taker, WW_OK, "verify 3");
-	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "drop");
 	agent_must(&taker, WW_ERR_ACCESS, "import write");
 }
@@ -290,13 +281,12 @@ SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 /*
  * The maker's other token for it gives the same memory, unless it is to have a mapping of its own.
  */
-static void pass_span_again(struct child *maker, ww_memory *memory)
+static void pass_span_again(ww_memory *memory)
 {
 	struct ww_token token;
 	OWN(memory) ww_memory *again;
 
-	agent_must(maker, WW_OK, "export offset=12345 bytes=4096 escrow_ms=none");
-	MUST_EQUAL(sizeof(token), read(maker->socket, &token, sizeof(token)));
+	token = agent_export(&maker, "offset=12345 bytes=4096 escrow_ms=none");
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &again, NULL));
 	memory_must_be_same(memory, again);
 	ww_memory_unref(again);
@@ -311,14 +301,12 @@ SCENE_CASE(pass_span, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 4", 2 << 20);
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=2097152 bytes=1");
-	agent_must(&maker, WW_OK, "export offset=12345 bytes=4096 uses=1");
-	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	token = agent_export(&maker, "offset=12345 bytes=4096 uses=1");
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, &info));
 	MUST_EQUAL(12345, info.offset);
 	MUST_EQUAL(4096, info.span_bytes);
@@ -328,7 +316,7 @@ SCENE_CASE(pass_span, WW_CAP_EXPORT)
 	MUST_EQUAL(12345, memory_info(memory).offset);
 	MUST_EQUAL(2 << 20, memory_info(memory).total_bytes);
 	pattern_verify(memory, 4 + 12345);
-	pass_span_again(&maker, memory);
+	pass_span_again(memory);
 }
 
 static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t columns)
@@ -348,7 +336,6 @@ SCENE_CASE(pass_array, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ENDED_BY(agent_end) struct child maker;
 	OWN(memory) ww_memory *memory;
 
 	start_maker(&maker, "vmm", "matrix", 4, "life=owner shape=300x50");
@@ -360,8 +347,7 @@ SCENE_CASE(pass_array, WW_CAP_EXPORT)
 	MUST_EQUAL(1, info.has_array);
 	must_be_floats(&info.array, 300, 50);
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=1024 bytes=100 shape=10x5");
-	agent_must(&maker, WW_OK, "export offset=1024 bytes=200 shape=10x5 uses=1");
-	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	token = agent_export(&maker, "offset=1024 bytes=200 shape=10x5 uses=1");
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, &info));
 	MUST_EQUAL(1024, info.offset);
 	MUST_EQUAL(200, memory_info(memory).bytes);
@@ -375,7 +361,6 @@ SCENE_CASE(pass_array, WW_CAP_EXPORT)
 SCENE_CASE(pass_many_objects, WW_CAP_HOST_MEMORY)
 {
 	char name[32];
-	ENDED_BY(agent_end) struct child taker;
 
 	for (uint32_t i = 0; i < MANY; i++) {
 		ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, 4096);

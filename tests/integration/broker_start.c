@@ -26,6 +26,8 @@
 
 #define PATH_BYTES 96
 
+static struct child agent;
+
 extern char **environ;
 
 static struct {
@@ -154,6 +156,7 @@ static void own_end(void)
 	char command[2 * PATH_BYTES];
 	pid_t pid;
 
+	child_end_all();
 	while (count_daemons("supervisor", &pid) > 0) {
 		kill(pid, SIGTERM);
 		process_wait_end(pid);
@@ -167,14 +170,16 @@ static void own_end(void)
 	MUST_EQUAL(0, system(command));
 }
 
+#define OWN_CASE(case_name, case_needs, config) \
+	CASE_BETWEEN(case_name, case_needs, own_begin(config), own_end())
+
 /* --- who starts it --- */
 
-CASE(start_by_first_use, WW_CAP_EXPORT)
+OWN_CASE(start_by_first_use, WW_CAP_EXPORT, LATER)
 {
 	struct child maker;
 	struct child taker;
 
-	own_begin(LATER);
 	must_have_none();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm 2097152 1");
@@ -186,8 +191,6 @@ CASE(start_by_first_use, WW_CAP_EXPORT)
 	agent_must(&taker, WW_OK, "drop");
 	agent_must(&taker, WW_ERR_NOT_FOUND, "get x");
 	must_have_one();
-	agent_end(&taker);
-	own_end();
 }
 
 #define CROWDS 10
@@ -244,12 +247,11 @@ ROLE(role_crowd)
 		;
 }
 
-CASE(start_hundred_at_once, 0)
+OWN_CASE(start_hundred_at_once, 0, LATER)
 {
 	struct child crowds[CROWDS];
 	char first[CHILD_WORD_BYTES] = "";
 
-	own_begin(LATER);
 	for (int i = 0; i < CROWDS; i++)
 		child_start(&crowds[i], "role_crowd", NULL);
 	for (int i = 0; i < CROWDS; i++)
@@ -266,7 +268,6 @@ CASE(start_hundred_at_once, 0)
 	MUST_EQUAL(atoi(first), must_have_one().supervisor_pid);
 	for (int i = 0; i < CROWDS; i++)
 		child_finish(&crowds[i]);
-	own_end();
 }
 
 /* role_open STATUS WORD [no_start]: opening ends so, with a sentence that has the word in it */
@@ -294,19 +295,17 @@ static void must_open_so(const char *status, const char *word, const char *flag,
 		&(struct child_options){.arguments = arguments, .environment = environment});
 }
 
-CASE(start_refused, 0)
+OWN_CASE(start_refused, 0, LATER)
 {
 	const char *const no_start[] = {"WARPWAY_NO_START=1", NULL};
 	const char *const no[] = {"WARPWAY_NO_START=0", NULL};
 
-	own_begin(LATER);
 	must_open_so("WW_ERR_NO_BROKER", own.address, NULL, no_start);
 	must_open_so("WW_ERR_NO_BROKER", own.address, "no_start", NULL);
 	must_have_none();
 	must_open_so("WW_OK", "", NULL, no);
 	must_have_one();
 	must_open_so("WW_OK", "", NULL, no_start); /* one runs: that is fine */
-	own_end();
 }
 
 /* The daemon where everybody may run it, and the folder as a user's own. */
@@ -325,13 +324,11 @@ static void give_away(uid_t uid)
 }
 
 /* Each user has a broker of its own, which runs as that user. */
-CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
+OWN_CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT, LATER)
 {
 	struct ww_broker_info info;
-	struct child agent;
 	struct child other;
 
-	own_begin(LATER);
 	give_away(61001);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "user 61001 61001");
@@ -345,9 +342,6 @@ CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_start(&other, NULL);
 	agent_must(&other, WW_OK, "user 61002 61002");
 	agent_must(&other, WW_ERR_ACCESS, "open");
-	agent_end(&other);
-	agent_end(&agent);
-	own_end();
 }
 
 static void make_folder(mode_t mode)
@@ -361,48 +355,38 @@ static void make_folder(mode_t mode)
 }
 
 /* Whoever made the folder would decide which broker serves there. */
-CASE(start_refused_in_foreign_folder, NEEDS_ROOT)
+OWN_CASE(start_refused_in_foreign_folder, NEEDS_ROOT, LATER)
 {
-	struct child agent;
-
-	own_begin(LATER);
 	make_folder(0755);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "user 61001 61001");
 	agent_must(&agent, WW_ERR_ACCESS, "open");
 	agent_end(&agent);
 	must_have_none();
-	own_end();
 }
 
-CASE(start_refused_in_open_folder, 0)
+OWN_CASE(start_refused_in_open_folder, 0, LATER)
 {
-	own_begin(LATER);
 	make_folder(0777);
 	must_open_so("WW_ERR_ACCESS", "others may write", NULL, NULL);
 	must_have_none();
-	own_end();
 }
 
-CASE(start_program_missing, 0)
+OWN_CASE(start_program_missing, 0, LATER)
 {
 	const char *const environment[] = {"WARPWAYD=/nonexistent/warpwayd", NULL};
 
-	own_begin(LATER);
 	must_open_so("WW_ERR_NO_BROKER", "/nonexistent/warpwayd", NULL, environment);
 	must_have_none();
-	own_end();
 }
 
-CASE(start_program_fails, 0)
+OWN_CASE(start_program_fails, 0, "[broker]\nidle = 1\n")
 {
 	const char *const environment[] = {"WARPWAYD=/bin/false", NULL};
 
-	own_begin("[broker]\nidle = 1\n");
 	must_open_so("WW_ERR_NO_BROKER", "", NULL, environment);
 	must_open_so("WW_ERR_NO_BROKER", "conf:2", NULL, NULL); /* the daemon's own reason */
 	must_have_none();
-	own_end();
 }
 
 /* --- when it goes --- */
@@ -415,13 +399,11 @@ static void wait_for_end(const struct ww_broker_info *info)
 	must_have_none();
 }
 
-CASE(start_ends_when_idle, WW_CAP_EXPORT)
+OWN_CASE(start_ends_when_idle, WW_CAP_EXPORT, SOON)
 {
 	struct ww_broker_info first;
 	struct ww_broker_info second;
-	struct child agent;
 
-	own_begin(SOON);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=owner");
@@ -434,16 +416,13 @@ CASE(start_ends_when_idle, WW_CAP_EXPORT)
 	MUST(memcmp(first.broker_id, second.broker_id, sizeof(first.broker_id)) != 0);
 	agent_end(&agent);
 	wait_for_end(&second);
-	own_end();
 }
 
-CASE(start_stays_while_kept, WW_CAP_EXPORT)
+OWN_CASE(start_stays_while_kept, WW_CAP_EXPORT, SOON)
 {
 	struct pollfd waiting = {.events = POLLIN};
 	struct ww_broker_info info;
-	struct child agent;
 
-	own_begin(SOON);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=kept");
@@ -460,17 +439,15 @@ CASE(start_stays_while_kept, WW_CAP_EXPORT)
 	agent_must(&agent, WW_OK, "remove x");
 	agent_end(&agent);
 	wait_for_end(&info);
-	own_end();
 }
 
 /* Whoever waits for the end of a pipe that the starter had is not kept waiting by the daemon. */
-CASE(start_keeps_no_descriptor, 0)
+OWN_CASE(start_keeps_no_descriptor, 0, LATER)
 {
 	struct pollfd waiting = {.events = POLLIN};
 	int ends[2];
 	char byte;
 
-	own_begin(LATER);
 	MUST_CALL(pipe(ends));
 	MUST_CALL(fcntl(ends[0], F_SETFD, FD_CLOEXEC));
 	must_open_so("WW_OK", "", NULL, NULL);
@@ -480,7 +457,6 @@ CASE(start_keeps_no_descriptor, 0)
 	MUST_EQUAL(0, read(ends[0], &byte, 1));
 	must_have_one(); /* it runs all the same */
 	close(ends[0]);
-	own_end();
 }
 
 /* Starts a daemon here, its readiness to be read from the pipe. */
@@ -499,12 +475,11 @@ static pid_t spawn_daemon(int out_pipe[2])
 	return pid;
 }
 
-CASE(start_two_never_serve_one_address, 0)
+OWN_CASE(start_two_never_serve_one_address, 0, LATER)
 {
 	pid_t pids[8];
 	int pipes[8][2];
 
-	own_begin(LATER);
 	for (int round = 0; round < 2; round++) { /* none serves yet; one does */
 		for (size_t i = 0; i < CHECK_COUNT(pids); i++)
 			pids[i] = spawn_daemon(pipes[i]);
@@ -521,16 +496,13 @@ CASE(start_two_never_serve_one_address, 0)
 		}
 		must_have_one();
 	}
-	own_end();
 }
 
 /* Both killed at once: nothing is left but a socket that nobody listens at. */
-CASE(start_after_kill_of_both, WW_CAP_EXPORT)
+OWN_CASE(start_after_kill_of_both, WW_CAP_EXPORT, LATER)
 {
 	struct ww_broker_info info;
-	struct child agent;
 
-	own_begin(LATER);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=held");
@@ -545,6 +517,4 @@ CASE(start_after_kill_of_both, WW_CAP_EXPORT)
 	agent_must(&agent, WW_ERR_NOT_FOUND, "remove x");
 	agent_must(&agent, WW_OK, "verify 1");
 	must_have_one();
-	agent_end(&agent);
-	own_end();
 }

@@ -18,6 +18,8 @@
 #define ROUNDS  100
 #define BYTES   (2 << 20)
 
+static struct child maker;
+
 static void run_threads(void *(*run)(void *), size_t count)
 {
 	pthread_t threads[THREADS];
@@ -115,8 +117,6 @@ static void *get_and_drop(void *context)
 
 SCENE_CASE(threads_drop_and_get, WW_CAP_EXPORT)
 {
-	ENDED_BY(agent_end) struct child maker;
-
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put baton life=held state=shared");
@@ -153,7 +153,6 @@ SCENE_CASE(threads_open_is_one, 0)
 
 SCENE_CASE(one_object_got_twice, WW_CAP_EXPORT)
 {
-	struct child maker;
 	ww_memory *first;
 	OWN(memory) ww_memory *second;
 	ww_memory *writer;
@@ -202,7 +201,6 @@ SCENE_CASE(unref_broker_before_memory, WW_CAP_EXPORT)
 	ww_broker *broker;
 	ww_memory *got;
 	ww_memory *put;
-	ENDED_BY(agent_end) struct child maker;
 
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);

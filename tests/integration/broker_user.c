@@ -9,6 +9,9 @@
 
 #include "integration/broker.h"
 
+static struct child alice;
+static struct child bob;
+
 /*
  * Alice is user 61001, Bob 61002; 61100 and 61101 are groups. Of each agent it is said who it is:
  * UID GID [GID...]
@@ -27,7 +30,6 @@ static void start_user(struct child *agent, const char *who)
 static void try_mode(const char *owner, const char *put, const char *other, ww_status reads,
 	ww_status writes)
 {
-	struct child alice;
 	struct child taker;
 
 	start_user(&alice, owner);
@@ -88,8 +90,6 @@ SCENE_CASE(user_everybody_mode, WW_CAP_EXPORT | NEEDS_ROOT)
 /* A group other than one's own first one: only one that one has. */
 SCENE_CASE(user_gives_to_group, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child alice;
-
 	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61100", YES, YES);
 	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61101", NO, NO);
 	start_user(&alice, "61001 61001 61100");
@@ -99,9 +99,6 @@ SCENE_CASE(user_gives_to_group, WW_CAP_EXPORT | NEEDS_ROOT)
 
 SCENE_CASE(user_cannot_remove, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child alice;
-	ENDED_BY(agent_end) struct child bob;
-
 	start_user(&alice, "61001 61100");
 	start_user(&bob, "61002 61100");
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
@@ -118,9 +115,6 @@ SCENE_CASE(user_cannot_remove, WW_CAP_EXPORT | NEEDS_ROOT)
 
 SCENE_CASE(user_cannot_replace, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child alice;
-	ENDED_BY(agent_end) struct child bob;
-
 	start_user(&alice, "61001 61001");
 	start_user(&bob, "61002 61002");
 	agent_must(&alice, WW_OK, "make vmm 2097152 1");
@@ -135,9 +129,6 @@ SCENE_CASE(user_cannot_replace, WW_CAP_EXPORT | NEEDS_ROOT)
 
 SCENE_CASE(user_own_names, WW_CAP_EXPORT | NEEDS_ROOT)
 {
-	ENDED_BY(agent_end) struct child alice;
-	ENDED_BY(agent_end) struct child bob;
-
 	start_user(&alice, "61001 61001");
 	start_user(&bob, "61002 61002");
 	agent_must(&bob, WW_OK, "make vmm 2097152 2");
@@ -168,8 +159,6 @@ SCENE_CASE(user_from_owner, WW_CAP_EXPORT | NEEDS_ROOT)
 SCENE_CASE(user_reader_cannot_write, WW_CAP_HOST_READ_ONLY | NEEDS_ROOT)
 {
 	static const char *const states[] = {"sealed", "shared"};
-	struct child alice;
-	struct child bob;
 
 	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
 		start_user(&alice, "61001 61001");
