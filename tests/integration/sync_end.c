@@ -12,75 +12,84 @@
 #include "integration/sync.h"
 
 /* A signaller of "x", at 3, and two waiters that have it as their 0. */
-struct cast {
+static struct {
 	struct child signaller;
 	struct child waiters[2];
 	char pid[32]; /* as it is said of the signaller */
-};
+} cast;
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
-	sync_start(&cast->signaller, NULL);
-	agent_must(&cast->signaller, WW_OK, "create 0");
-	agent_must(&cast->signaller, WW_OK, "put 0 x");
-	agent_must(&cast->signaller, WW_OK, "signal 0 3");
-	agent_must(&cast->signaller, WW_OK, "export 0");
-	snprintf(cast->pid, sizeof(cast->pid), "process %d ", (int)cast->signaller.pid);
+	scene_begin();
+	sync_start(&cast.signaller, NULL);
+	agent_must(&cast.signaller, WW_OK, "create 0");
+	agent_must(&cast.signaller, WW_OK, "put 0 x");
+	agent_must(&cast.signaller, WW_OK, "signal 0 3");
+	agent_must(&cast.signaller, WW_OK, "export 0");
+	snprintf(cast.pid, sizeof(cast.pid), "process %d ", (int)cast.signaller.pid);
 	for (int i = 0; i < 2; i++)
-		sync_start(&cast->waiters[i], NULL);
-	agent_must(&cast->waiters[0], WW_OK, "get 0 x");
-	sync_pass_token(&cast->signaller, &cast->waiters[1]);
-	agent_must(&cast->waiters[1], WW_OK, "import 0");
+		sync_start(&cast.waiters[i], NULL);
+	agent_must(&cast.waiters[0], WW_OK, "get 0 x");
+	sync_pass_token(&cast.signaller, &cast.waiters[1]);
+	agent_must(&cast.waiters[1], WW_OK, "import 0");
 }
 
-static void both_wait(struct cast *cast, int value)
+#define END_CASE(case_name, case_needs) CASE_BETWEEN(case_name, case_needs, begin(), scene_end())
+
+static void both_wait(int value)
 {
 	for (int i = 0; i < 2; i++)
-		agent_tell(&cast->waiters[i], "wait 0 %d wait_ms=forever", value);
+		agent_tell(&cast.waiters[i], "wait 0 %d wait_ms=forever", value);
+}
+
+static void both_answer(void)
+{
+	for (int i = 0; i < 2; i++)
+		agent_answers(&cast.waiters[i], WW_OK);
+}
+
+static void both_learn_of_loss(void)
+{
+	for (int i = 0; i < 2; i++)
+		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
 }
 
 /* Both are told now, and whenever they ask again; what was reached stays so. */
-static void both_are_told(struct cast *cast, const char *pid)
+static void both_are_told(void)
 {
-	for (int i = 0; i < 2; i++)
-		agent_answers_with(&cast->waiters[i], WW_ERR_PEER_LOST, pid);
+	both_learn_of_loss();
 	for (int i = 0; i < 2; i++) {
-		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "wait 0 9 wait_ms=forever");
-		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "query 0 9");
-		agent_must(&cast->waiters[i], WW_OK, "wait 0 3 wait_ms=forever");
-		agent_must(&cast->waiters[i], WW_OK, "query 0 1");
-		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "query 0 4");
-		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "export 0");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 9 wait_ms=forever");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "query 0 9");
+		agent_must(&cast.waiters[i], WW_OK, "wait 0 3 wait_ms=forever");
+		agent_must(&cast.waiters[i], WW_OK, "query 0 1");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "query 0 4");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "export 0");
 	}
 }
 
-SCENE_CASE(end_by_kill, 0)
+END_CASE(end_by_kill, 0)
 {
-	struct cast cast;
 	int pid;
 
-	begin(&cast);
-	both_wait(&cast, 4);
+	both_wait(4);
 	pid = (int)cast.signaller.pid;
 	child_kill(&cast.signaller);
-	both_are_told(&cast, cast.pid);
+	both_are_told();
 	for (int i = 0; i < 2; i++)
 		agent_must(&cast.waiters[i], WW_OK, "lost_is 0 %d helper", pid);
 }
 
 /* Streams wait, some of them beside a value that a stream of the dead was about to signal. */
-SCENE_CASE(end_by_kill_with_streams, NEEDS_VALUES)
+END_CASE(end_by_kill_with_streams, NEEDS_VALUES)
 {
-	struct cast cast;
-
-	begin(&cast);
 	agent_must(&cast.signaller, WW_OK, "hold");
 	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 wait_ms=forever");
 	agent_must(&cast.waiters[1], WW_OK, "stream_wait 0 9 unsubmitted");
-	both_wait(&cast, 5);
+	both_wait(5);
 	child_kill(&cast.signaller);
-	both_are_told(&cast, cast.pid);
+	both_are_told();
 	for (int i = 0; i < 2; i++) {
 		agent_tell(&cast.waiters[i], "sync");
 		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
@@ -92,23 +101,17 @@ SCENE_CASE(end_by_kill_with_streams, NEEDS_VALUES)
 }
 
 /* It ends of itself and never lets go. */
-SCENE_CASE(end_by_exit, 0)
+END_CASE(end_by_exit, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
-	both_wait(&cast, 4);
+	both_wait(4);
 	child_tell(&cast.signaller, "exit");
 	child_finish(&cast.signaller);
-	both_are_told(&cast, cast.pid);
+	both_are_told();
 }
 
-SCENE_CASE(end_in_order, 0)
+END_CASE(end_in_order, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
-	both_wait(&cast, 4);
+	both_wait(4);
 	agent_must(&cast.signaller, WW_OK, "unref 0");
 	for (int i = 0; i < 2; i++) {
 		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, "closed");
@@ -123,11 +126,8 @@ SCENE_CASE(end_in_order, 0)
 }
 
 /* Let go of while a stream has yet to signal: that value still comes. */
-SCENE_CASE(end_with_stream_pending, NEEDS_VALUES)
+END_CASE(end_with_stream_pending, NEEDS_VALUES)
 {
-	struct cast cast;
-
-	begin(&cast);
 	agent_must(&cast.signaller, WW_OK, "hold");
 	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5");
@@ -138,21 +138,17 @@ SCENE_CASE(end_with_stream_pending, NEEDS_VALUES)
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 6 wait_ms=forever");
 		agent_must(&cast.waiters[i], WW_TIMED_OUT, "wait 0 5");
 	}
-	both_wait(&cast, 5);
+	both_wait(5);
 	agent_must(&cast.signaller, WW_OK, "go");
-	for (int i = 0; i < 2; i++)
-		agent_answers(&cast.waiters[i], WW_OK);
+	both_answer();
 	agent_must(&cast.waiters[0], WW_OK, "sync");
 	agent_tell(&cast.waiters[1], "sync");
 	agent_answers_with(&cast.waiters[1], WW_ERR_PEER_LOST, "closed");
 }
 
 /* A waiter is nobody's business, also when its stream waits. */
-SCENE_CASE(end_of_waiter, NEEDS_VALUES)
+END_CASE(end_of_waiter, NEEDS_VALUES)
 {
-	struct cast cast;
-
-	begin(&cast);
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 9 unsubmitted");
 	agent_tell(&cast.waiters[0], "wait 0 9 wait_ms=forever");
 	child_kill(&cast.waiters[0]);
@@ -164,14 +160,11 @@ SCENE_CASE(end_of_waiter, NEEDS_VALUES)
 }
 
 /* The name is free again however it ended, also while waiters hold what is left. */
-SCENE_CASE(end_frees_name, 0)
+END_CASE(end_frees_name, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
-	both_wait(&cast, 4);
+	both_wait(4);
 	child_kill(&cast.signaller);
-	both_are_told(&cast, cast.pid);
+	both_are_told();
 	sync_start(&cast.signaller, NULL);
 	agent_must(&cast.waiters[0], WW_ERR_NOT_FOUND, "get 1 x");
 	for (int i = 0; i < 3; i++) {
@@ -187,36 +180,27 @@ SCENE_CASE(end_frees_name, 0)
 }
 
 /* Taken out of the broker, by whomever: those who have it go on, and are told all the same. */
-SCENE_CASE(end_after_removal, 0)
+END_CASE(end_after_removal, 0)
 {
-	struct cast cast;
-
-	begin(&cast);
 	agent_must(&cast.signaller, WW_OK, "remove x");
 	agent_must(&cast.waiters[1], WW_ERR_NOT_FOUND, "get 1 x");
-	both_wait(&cast, 4);
+	both_wait(4);
 	agent_must(&cast.signaller, WW_OK, "signal 0 4");
-	for (int i = 0; i < 2; i++)
-		agent_answers(&cast.waiters[i], WW_OK);
-	for (int i = 0; i < 2; i++)
-		agent_tell(&cast.waiters[i], "wait 0 5 wait_ms=forever");
+	both_answer();
+	both_wait(5);
 	child_kill(&cast.signaller);
-	for (int i = 0; i < 2; i++)
-		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+	both_learn_of_loss();
 }
 
-SCENE_CASE(end_after_broker_restart, NEEDS_VALUES)
+END_CASE(end_after_broker_restart, NEEDS_VALUES)
 {
-	struct cast cast;
 	struct child third;
 
-	begin(&cast);
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 4 unsubmitted");
-	both_wait(&cast, 4);
+	both_wait(4);
 	sync_restart_broker();
 	agent_must(&cast.signaller, WW_OK, "signal 0 4");
-	for (int i = 0; i < 2; i++)
-		agent_answers(&cast.waiters[i], WW_OK);
+	both_answer();
 	agent_must(&cast.waiters[0], WW_OK, "sync");
 	sync_start(&third, NULL);
 	agent_must(&third, WW_OK, "get 0 x wait_ms=forever");
@@ -225,30 +209,27 @@ SCENE_CASE(end_after_broker_restart, NEEDS_VALUES)
 	agent_must(&third, WW_OK, "import 1");
 	agent_must(&third, WW_OK, "is 1 live 4 4");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 unsubmitted");
-	both_wait(&cast, 5);
+	both_wait(5);
 	agent_tell(&third, "wait 1 5 wait_ms=forever");
 	sync_restart_broker();
 	child_kill(&cast.signaller);
-	for (int i = 0; i < 2; i++)
-		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+	both_learn_of_loss();
 	agent_answers_with(&third, WW_ERR_PEER_LOST, cast.pid);
 	agent_must(&third, WW_ERR_PEER_LOST, "query 0 5");
 	agent_must(&cast.waiters[0], WW_ERR_PEER_LOST, "sync");
 }
 
 /* The signaller ends while there is no broker process at all. */
-SCENE_CASE(end_while_broker_restarts, 0)
+END_CASE(end_while_broker_restarts, 0)
 {
-	struct cast cast;
 	struct ww_broker_info info;
 
-	begin(&cast);
-	both_wait(&cast, 4);
+	both_wait(4);
 	info = scene_info();
 	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
 	child_kill(&cast.signaller);
 	broker_hear_ready(&scene.daemon);
-	both_are_told(&cast, cast.pid);
+	both_are_told();
 }
 
 /* --- fork --- */
