@@ -14,41 +14,43 @@
 #include "service/after_stream.h"
 #include "support/leak_count.h"
 
-struct waiting {
+static struct {
 	struct child server;
 	struct child victim;
 	struct child signaller;
 	ww_client *client;
 	ww_timeline *timeline;
 	uint32_t nop;
-};
+} waiting;
 
-static void waiting_begin(struct waiting *waiting)
+static void waiting_begin(void)
 {
 	scene_begin();
-	service_start_all(&waiting->server, &waiting->victim, 1, "");
-	service_start(&waiting->signaller, NULL);
-	agent_must(&waiting->signaller, WW_OK, "timeline t");
-	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting->client));
-	MUST_OK(ww_client_find(waiting->client, "nop", NULL, 0, NULL, &waiting->nop));
-	MUST_OK(ww_timeline_get(scene.broker, "t", 0, NULL, &waiting->timeline));
+	service_start_all(&waiting.server, &waiting.victim, 1, "");
+	service_start(&waiting.signaller, NULL);
+	agent_must(&waiting.signaller, WW_OK, "timeline t");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting.client));
+	MUST_OK(ww_client_find(waiting.client, "nop", NULL, 0, NULL, &waiting.nop));
+	MUST_OK(ww_timeline_get(scene.broker, "t", 0, NULL, &waiting.timeline));
 }
 
-static void waiting_end(struct waiting *waiting)
+static void waiting_end(void)
 {
-	ww_client_unref(waiting->client);
-	ww_timeline_unref(waiting->timeline);
-	agent_must(&waiting->victim, WW_OK, "many 10");
-	agent_must(&waiting->server, WW_OK, "clients 1");
+	ww_client_unref(waiting.client);
+	ww_timeline_unref(waiting.timeline);
+	agent_must(&waiting.victim, WW_OK, "many 10");
+	agent_must(&waiting.server, WW_OK, "clients 1");
 	scene_end();
 }
 
-static ww_ticket *submit_after(struct waiting *waiting, uint32_t lane, uint64_t value)
+#define AFTER_CASE(case_name) CASE_BETWEEN(case_name, NEEDS_VALUES, waiting_begin(), waiting_end())
+
+static ww_ticket *submit_after(uint32_t lane, uint64_t value)
 {
 	ww_ticket *ticket;
 
-	MUST_OK(ww_client_submit(waiting->client, waiting->nop, NULL, 0,
-		WW_PARAMS(struct ww_submit_params, .lane = lane, .after = waiting->timeline,
+	MUST_OK(ww_client_submit(waiting.client, waiting.nop, NULL, 0,
+		WW_PARAMS(struct ww_submit_params, .lane = lane, .after = waiting.timeline,
 			.after_value = value),
 		WW_FOREVER, NULL, &ticket));
 	return ticket;
@@ -67,23 +69,21 @@ static void must_end(ww_ticket *ticket, ww_status status, const char *word)
 }
 
 /* The server has looked at the calls since: each waits, unless it has ended. */
-static void pass_time(struct waiting *waiting)
+static void pass_time(void)
 {
 	for (int i = 0; i < 8; i++)
-		MUST_OK(ww_client_call(waiting->client, waiting->nop, NULL, 0,
+		MUST_OK(ww_client_call(waiting.client, waiting.nop, NULL, 0,
 			WW_PARAMS(struct ww_submit_params, .lane = 63), WW_FOREVER, NULL, NULL));
 }
 
-CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
+AFTER_CASE(service_killed_signaller_ends_calls_after_it)
 {
 	ww_ticket *tickets[2];
 	const char *name;
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
 	for (uint32_t i = 0; i < 2; i++)
-		tickets[i] = submit_after(&waiting, i, 3 + 2 * i);
-	pass_time(&waiting);
+		tickets[i] = submit_after(i, 3 + 2 * i);
+	pass_time();
 	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[0], 0, NULL));
 	agent_must(&waiting.signaller, WW_OK, "signal 3");
 	must_end(tickets[0], WW_OK, "");
@@ -92,29 +92,25 @@ CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
 	must_end(tickets[1], WW_ERR_DEPENDENCY_FAILED, name);
 }
 
-CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
+AFTER_CASE(service_closed_timeline_ends_calls_after_it)
 {
 	ww_ticket *ticket;
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
-	ticket = submit_after(&waiting, 0, 3);
-	pass_time(&waiting);
+	ticket = submit_after(0, 3);
+	pass_time();
 	agent_must(&waiting.signaller, WW_OK, "signal 2");
-	must_end(submit_after(&waiting, 1, 2), WW_OK, "");
+	must_end(submit_after(1, 2), WW_OK, "");
 	agent_must(&waiting.signaller, WW_OK, "close");
 	must_end(ticket, WW_ERR_DEPENDENCY_FAILED, "closed the timeline at value 2");
 }
 
 /* The server looks at the timeline without the broker. */
-CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
+AFTER_CASE(service_calls_wait_though_the_broker_restarts)
 {
 	ww_ticket *ticket;
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
-	ticket = submit_after(&waiting, 0, 1);
-	pass_time(&waiting);
+	ticket = submit_after(0, 1);
+	pass_time();
 	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
 	agent_must(&waiting.signaller, WW_OK, "signal 1");
 	must_end(ticket, WW_OK, "");
@@ -122,12 +118,10 @@ CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
 }
 
 /* Clients with a call in each lane that waits for ever; one of them is killed. */
-CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
+AFTER_CASE(service_lanes_of_others_that_wait_harm_nobody)
 {
 	struct child hostile[2];
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
 	for (int i = 0; i < 2; i++) {
 		service_start(&hostile[i], NULL);
 		agent_must(&hostile[i], WW_OK, "open s");

@@ -19,41 +19,43 @@
 #include "support/raw_client.h"
 #include "wire/name.h"
 
-struct forging {
+static struct {
 	struct child server;
 	struct child victim;
 	ww_client *client;
 	uint32_t nop;
-};
+} forging;
 
-static void forging_open(struct forging *forging)
+static void forging_open(void)
 {
-	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &forging->client));
-	MUST_OK(ww_client_find(forging->client, "nop", NULL, 0, NULL, &forging->nop));
-	MUST_OK(ww_client_call(forging->client, forging->nop, NULL, 0, NULL, WW_FOREVER, NULL,
-		NULL));
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &forging.client));
+	MUST_OK(ww_client_find(forging.client, "nop", NULL, 0, NULL, &forging.nop));
+	MUST_OK(ww_client_call(forging.client, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
 }
 
-static void forging_begin(struct forging *forging)
+static void forging_begin(void)
 {
 	scene_begin();
-	service_start_all(&forging->server, &forging->victim, 1, "");
-	forging_open(forging);
+	service_start_all(&forging.server, &forging.victim, 1, "");
+	forging_open();
 }
 
-static void forging_end(struct forging *forging)
+static void forging_end(void)
 {
-	ww_client_unref(forging->client);
-	agent_must(&forging->victim, WW_OK, "many 10");
-	agent_must(&forging->server, WW_OK, "clients 1");
+	ww_client_unref(forging.client);
+	agent_must(&forging.victim, WW_OK, "many 10");
+	agent_must(&forging.server, WW_OK, "clients 1");
 	scene_end();
 }
 
+#define FORGING_CASE(case_name) \
+	CASE_BETWEEN(case_name, NEEDS_VALUES, forging_begin(), forging_end())
+
 /* Publishes a call that is as the library makes it, but for one change. */
-static ww_status call_forged(struct forging *forging,
+static ww_status call_forged(
 	void (*change)(struct ww_layout_service_request *request, uint64_t *order))
 {
-	struct ww_client *client = forging->client;
+	struct ww_client *client = forging.client;
 	uint32_t slot = client->free_slots[client->free_count - 1];
 	struct ww_layout_service_request *request = &client->requests.slots[slot];
 	uint64_t *order = &client->requests
@@ -61,8 +63,8 @@ static ww_status call_forged(struct forging *forging,
 
 	memset(request, 0, sizeof(*request));
 	request->call = ++client->calls;
-	request->function = forging->nop;
-	request->hash = client->functions[forging->nop].signature->hash;
+	request->function = forging.nop;
+	request->hash = client->functions[forging.nop].signature->hash;
 	request->deadline_ns = UINT64_MAX;
 	*order = slot;
 	change(request, order);
@@ -154,34 +156,28 @@ static void wrong_token(struct ww_layout_service_request *request, uint64_t *ord
 	request->arguments_bytes = WW_TOKEN_BYTES;
 }
 
-CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
+FORGING_CASE(service_forged_calls_fail_alone)
 {
-	ENDED_BY(forging_end) struct forging forging;
-
-	forging_begin(&forging);
-	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
-	MUST_EQUAL(WW_ERR_NOT_FOUND, call_forged(&forging, wrong_function));
-	MUST_EQUAL(WW_ERR_MISMATCH, call_forged(&forging, wrong_hash));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_arguments));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_results));
-	MUST(call_forged(&forging, wrong_record) < 0);
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_dependency));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_value));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, no_token));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, token_elsewhere));
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_token));
-	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
+	MUST_EQUAL(WW_OK, call_forged(no_change));
+	MUST_EQUAL(WW_ERR_NOT_FOUND, call_forged(wrong_function));
+	MUST_EQUAL(WW_ERR_MISMATCH, call_forged(wrong_hash));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_arguments));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_results));
+	MUST(call_forged(wrong_record) < 0);
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_dependency));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_value));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(no_token));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(token_elsewhere));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_token));
+	MUST_EQUAL(WW_OK, call_forged(no_change));
 }
 
 /* It fails alone when it is run together with a call of the victim. */
-CASE(service_forged_call_harms_no_other_of_its_batch, NEEDS_VALUES)
+FORGING_CASE(service_forged_call_harms_no_other_of_its_batch)
 {
-	ENDED_BY(forging_end) struct forging forging;
-
-	forging_begin(&forging);
 	MUST_OK(ww_client_find(forging.client, "pair", NULL, 0, NULL, &forging.nop));
 	agent_tell(&forging.victim, "call pair");
-	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_arguments));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(wrong_arguments));
 	agent_answers(&forging.victim, WW_OK);
 }
 
@@ -204,26 +200,22 @@ static void wrong_lane(struct ww_layout_service_request *request, uint64_t *orde
 }
 
 /* After these nothing is known of the ring any more: the client is refused. */
-CASE(service_forged_rings_are_refused, NEEDS_VALUES)
+FORGING_CASE(service_forged_rings_are_refused)
 {
 	void (*const changes[])(struct ww_layout_service_request *, uint64_t *) = {wrong_slot,
 		wrong_number, wrong_lane};
-	struct forging forging;
 
-	forging_begin(&forging);
 	for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
-		MUST_REFUSE(WW_ERR_PROTOCOL, "requests are not valid",
-			call_forged(&forging, changes[i]));
+		MUST_REFUSE(WW_ERR_PROTOCOL, "requests are not valid", call_forged(changes[i]));
 		ww_client_unref(forging.client);
-		forging_open(&forging);
+		forging_open();
 	}
-	forging_end(&forging);
 }
 
 /* Its requests are not valid any more: the server refuses it. */
-static void become_refused(struct forging *forging)
+static void become_refused(void)
 {
-	struct ww_client *client = forging->client;
+	struct ww_client *client = forging.client;
 
 	__atomic_store_n(&client->requests.header->published,
 		client->calls + client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
@@ -232,12 +224,9 @@ static void become_refused(struct forging *forging)
 		sched_yield();
 }
 
-CASE(service_flood_is_refused, NEEDS_VALUES)
+FORGING_CASE(service_flood_is_refused)
 {
-	ENDED_BY(forging_end) struct forging forging;
-
-	forging_begin(&forging);
-	become_refused(&forging);
+	become_refused();
 }
 
 /* Who may not write the service's object has not got its key. Of what it shows nothing is kept. */
@@ -337,19 +326,16 @@ static void *scribble(void *argument)
 
 #define CHANGED_CALLS 2000
 
-CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
+FORGING_CASE(service_fields_that_change_harm_nobody_else)
 {
 	struct scribbling scribbling = {.is_over = false};
 	pthread_t thread;
-	ENDED_BY(forging_end) struct forging forging;
 
-	forging_begin(&forging);
 	scribbling.requests = &forging.client->requests;
 	MUST(!pthread_create(&thread, NULL, scribble, &scribbling));
 	agent_tell(&forging.victim, "many 2000");
 	for (int i = 0; i < CHANGED_CALLS; i++) {
-		if (call_forged(&forging, no_change) == WW_ERR_PROTOCOL &&
-			ww_client_is_over(forging.client))
+		if (call_forged(no_change) == WW_ERR_PROTOCOL && ww_client_is_over(forging.client))
 			break;
 	}
 	scribbling.is_over = true;
@@ -358,12 +344,10 @@ CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
 }
 
 /* All that may call write the bell: what one of them makes of its header keeps no other away. */
-CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
+FORGING_CASE(service_bell_without_header_keeps_nobody_away)
 {
-	ENDED_BY(forging_end) struct forging forging;
 	OWN(client) ww_client *other;
 
-	forging_begin(&forging);
 	memset(forging.client->bell.mapping->host_pointer, 0xff,
 		sizeof(*forging.client->bell.header));
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
@@ -374,14 +358,14 @@ CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
 
 #define UNIT_BYTES (UINT64_C(2) << 20)
 
-static ww_ticket *call_alloc(struct forging *forging)
+static ww_ticket *call_alloc(void)
 {
 	const struct ww_value bytes = value_u64(UNIT_BYTES);
 	ww_ticket *ticket;
 	uint32_t alloc;
 
-	MUST_OK(ww_client_find(forging->client, "warpway.alloc", NULL, 0, NULL, &alloc));
-	MUST_OK(ww_client_call(forging->client, alloc, &bytes, 1, NULL, WW_FOREVER, NULL, &ticket));
+	MUST_OK(ww_client_find(forging.client, "warpway.alloc", NULL, 0, NULL, &alloc));
+	MUST_OK(ww_client_call(forging.client, alloc, &bytes, 1, NULL, WW_FOREVER, NULL, &ticket));
 	return ticket;
 }
 
@@ -390,35 +374,36 @@ CASE(service_frees_memory_of_a_refused_client, NEEDS_VALUES)
 {
 	struct ww_value memory;
 	ww_ticket *tickets[2];
-	ENDED_BY(forging_end) struct forging forging;
-	OWN(client) ww_client *other;
+	ww_client *other;
 	uint32_t free_function;
 	ww_status status;
 
 	scene_begin();
 	service_start_all(&forging.server, &forging.victim, 1, "builtin");
-	forging_open(&forging);
+	forging_open();
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
 	MUST_OK(ww_client_find(other, "warpway.free", NULL, 0, NULL, &free_function));
 	for (int i = 0; i < 2; i++)
-		tickets[i] = call_alloc(&forging);
+		tickets[i] = call_alloc();
 	MUST_OK(ww_ticket_result(tickets[1], 0, &memory));
-	become_refused(&forging);
+	become_refused();
 	status = ww_client_call(other, free_function, &memory, 1, NULL, WW_FOREVER, NULL, NULL);
 	MUST(status == WW_OK || status == WW_ERR_NOT_FOUND);
 	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(tickets[i]);
+	ww_client_unref(other);
+	forging_end();
 }
 
 /* A call in each lane, each after a timeline with a page of its own. */
-static void wait_in_lanes(struct forging *forging, ww_timeline **timelines, uint32_t count)
+static void wait_in_lanes(ww_timeline **timelines, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params,
 						   .flags = WW_TIMELINE_ALONE),
 			&timelines[i]));
-		MUST_OK(ww_client_submit(forging->client, forging->nop, NULL, 0,
+		MUST_OK(ww_client_submit(forging.client, forging.nop, NULL, 0,
 			WW_PARAMS(struct ww_submit_params, .lane = i + 1, .after = timelines[i],
 				.after_value = 1),
 			WW_FOREVER, NULL, NULL));
@@ -428,18 +413,16 @@ static void wait_in_lanes(struct forging *forging, ww_timeline **timelines, uint
 #define LANES_THAT_WAIT 16
 
 /* However long its process lives, and however many clients a process has that were refused. */
-CASE(service_refused_client_leaves_no_descriptors, NEEDS_VALUES)
+FORGING_CASE(service_refused_client_leaves_no_descriptors)
 {
 	ww_timeline *timelines[LANES_THAT_WAIT];
 	int before;
-	ENDED_BY(forging_end) struct forging forging;
 
-	forging_begin(&forging);
 	before = process_descriptors(forging.server.pid);
-	wait_in_lanes(&forging, timelines, LANES_THAT_WAIT);
+	wait_in_lanes(timelines, LANES_THAT_WAIT);
 	while (process_descriptors(forging.server.pid) < before + LANES_THAT_WAIT)
 		sched_yield();
-	become_refused(&forging);
+	become_refused();
 	while (process_descriptors(forging.server.pid) >= before)
 		sched_yield();
 	for (uint32_t i = 0; i < LANES_THAT_WAIT; i++)

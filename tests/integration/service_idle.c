@@ -11,28 +11,30 @@
 
 #define ROUNDS 3
 
-struct idling {
+static struct {
 	struct child server;
 	struct child other;
 	ww_client *client;
 	uint32_t nop;
-};
+} idling;
 
-static void idling_begin(struct idling *idling)
+static void idling_begin(void)
 {
 	scene_begin();
-	service_start_all(&idling->server, &idling->other, 1, "");
-	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &idling->client));
-	MUST_OK(ww_client_find(idling->client, "nop", NULL, 0, NULL, &idling->nop));
+	service_start_all(&idling.server, &idling.other, 1, "");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &idling.client));
+	MUST_OK(ww_client_find(idling.client, "nop", NULL, 0, NULL, &idling.nop));
 }
 
-static void idling_end(struct idling *idling)
+static void idling_end(void)
 {
-	ww_client_unref(idling->client);
-	agent_must(&idling->other, WW_OK, "many 10");
-	agent_must(&idling->server, WW_OK, "clients 1");
+	ww_client_unref(idling.client);
+	agent_must(&idling.other, WW_OK, "many 10");
+	agent_must(&idling.server, WW_OK, "clients 1");
 	scene_end();
 }
+
+#define IDLING_CASE(case_name) CASE_BETWEEN(case_name, NEEDS_VALUES, idling_begin(), idling_end())
 
 static bool is_idle(const ww_client *client)
 {
@@ -45,43 +47,35 @@ static void become_idle(const ww_client *client)
 		sched_yield();
 }
 
-static void call(const struct idling *idling)
+static void call(void)
 {
-	MUST_OK(ww_client_call(idling->client, idling->nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
+	MUST_OK(ww_client_call(idling.client, idling.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
 }
 
-CASE(service_idle_client_is_found, NEEDS_VALUES)
+IDLING_CASE(service_idle_client_is_found)
 {
-	ENDED_BY(idling_end) struct idling idling;
-
-	idling_begin(&idling);
 	for (int i = 0; i < ROUNDS; i++) {
-		call(&idling);
+		call();
 		become_idle(idling.client);
 	}
 }
 
 /* The server runs calls of another one meanwhile: the idle one's is found all the same. */
-CASE(service_idle_client_is_found_beside_others, NEEDS_VALUES)
+IDLING_CASE(service_idle_client_is_found_beside_others)
 {
-	ENDED_BY(idling_end) struct idling idling;
-
-	idling_begin(&idling);
-	call(&idling);
+	call();
 	agent_tell(&idling.other, "many 20000");
 	for (int i = 0; i < ROUNDS; i++) {
 		become_idle(idling.client);
-		call(&idling);
+		call();
 	}
 	agent_answers(&idling.other, WW_OK);
 }
 
 CASE(service_idle_client_learns_of_the_end, NEEDS_VALUES)
 {
-	struct idling idling;
-
-	idling_begin(&idling);
-	call(&idling);
+	idling_begin();
+	call();
 	become_idle(idling.client);
 	agent_must(&idling.server, WW_OK, "drain");
 	MUST(ww_client_call(idling.client, idling.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL) < 0);
@@ -111,20 +105,20 @@ static void *scribble(void *unused)
 static void call_beside_scribbler(uint64_t bits)
 {
 	pthread_t thread;
-	ENDED_BY(idling_end) struct idling idling;
 
-	idling_begin(&idling);
-	call(&idling);
+	idling_begin();
+	call();
 	become_idle(idling.client);
 	scribbling.bell = &idling.client->bell;
 	scribbling.bits = bits;
 	scribbling.is_over = false;
 	MUST(!pthread_create(&thread, NULL, scribble, NULL));
 	for (int i = 0; i < ROUNDS; i++)
-		call(&idling);
+		call();
 	agent_must(&idling.other, WW_OK, "many 200");
 	scribbling.is_over = true;
 	MUST(!pthread_join(thread, NULL));
+	idling_end();
 }
 
 CASE_CALL(service_bits_cleared_by_others_only_delay, NEEDS_VALUES, call_beside_scribbler(0))

@@ -13,51 +13,54 @@
 #define OTHER_USER 61001
 #define SHORT_NS   UINT64_C(20000000)
 
-struct waiting {
+static struct {
 	struct child server;
 	ww_client *client;
 	ww_timeline *timeline; /* of lane 0 */
 	ww_stream *stream;
 	ww_memory *memory;
-};
+} waiting;
 
-static void waiting_begin(struct waiting *waiting)
+static void waiting_begin(void)
 {
 	scene_begin();
-	service_start(&waiting->server, NULL);
-	agent_must(&waiting->server, WW_OK, "user %d %d", OTHER_USER, OTHER_USER);
-	agent_must(&waiting->server, WW_OK, "create s mode=0666");
-	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting->client));
-	MUST_OK(ww_client_lane_timeline(waiting->client, 0, WW_FOREVER, NULL, &waiting->timeline));
-	waiting->stream = stream_make(scene.device);
-	waiting->memory = scene_make(MIB, 1);
+	service_start(&waiting.server, NULL);
+	agent_must(&waiting.server, WW_OK, "user %d %d", OTHER_USER, OTHER_USER);
+	agent_must(&waiting.server, WW_OK, "create s mode=0666");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting.client));
+	MUST_OK(ww_client_lane_timeline(waiting.client, 0, WW_FOREVER, NULL, &waiting.timeline));
+	waiting.stream = stream_make(scene.device);
+	waiting.memory = scene_make(MIB, 1);
 }
 
-static void waiting_end(struct waiting *waiting)
+static void waiting_end(void)
 {
-	ww_memory_unref(waiting->memory);
-	ww_stream_unref(waiting->stream);
-	ww_timeline_unref(waiting->timeline);
-	ww_client_unref(waiting->client);
+	ww_memory_unref(waiting.memory);
+	ww_stream_unref(waiting.stream);
+	ww_timeline_unref(waiting.timeline);
+	ww_client_unref(waiting.client);
 	scene_end();
 }
 
+#define WAITING_CASE(case_name) \
+	CASE_BETWEEN(case_name, NEEDS_VALUES | NEEDS_ROOT, waiting_begin(), waiting_end())
+
 /* All its threads stand still when this returns. */
-static void server_stop(const struct waiting *waiting)
+static void server_stop(void)
 {
 	siginfo_t stopped;
 
-	MUST_CALL(kill(waiting->server.pid, SIGSTOP));
-	MUST_CALL(waitid(P_PID, (id_t)waiting->server.pid, &stopped, WSTOPPED));
+	MUST_CALL(kill(waiting.server.pid, SIGSTOP));
+	MUST_CALL(waitid(P_PID, (id_t)waiting.server.pid, &stopped, WSTOPPED));
 }
 
-static ww_ticket *submit(struct waiting *waiting, uint64_t deadline_ns)
+static ww_ticket *submit(uint64_t deadline_ns)
 {
 	ww_ticket *ticket;
 	uint32_t nop;
 
-	MUST_OK(ww_client_find(waiting->client, "nop", NULL, 0, NULL, &nop));
-	MUST_OK(ww_client_submit(waiting->client, nop, NULL, 0,
+	MUST_OK(ww_client_find(waiting.client, "nop", NULL, 0, NULL, &nop));
+	MUST_OK(ww_client_submit(waiting.client, nop, NULL, 0,
 		WW_PARAMS(struct ww_submit_params, .deadline_ns = deadline_ns), WW_FOREVER, NULL,
 		&ticket));
 	return ticket;
@@ -72,93 +75,85 @@ static uint64_t value_of(ww_ticket *ticket)
 }
 
 /* Nothing is in its way. */
-static void must_be_free(struct waiting *waiting, uint8_t byte)
+static void must_be_free(uint8_t byte)
 {
 	uint8_t got;
 
-	MUST_OK(ww_stream_fill(waiting->stream, ww_memory_pointer(waiting->memory), byte, 1, MIB));
-	MUST_OK(ww_stream_synchronize(waiting->stream, WW_FOREVER, NULL));
-	memory_get(waiting->memory, MIB - 1, &got, 1);
+	MUST_OK(ww_stream_fill(waiting.stream, ww_memory_pointer(waiting.memory), byte, 1, MIB));
+	MUST_OK(ww_stream_synchronize(waiting.stream, WW_FOREVER, NULL));
+	memory_get(waiting.memory, MIB - 1, &got, 1);
 	MUST_EQUAL(byte, got);
 }
 
-CASE(service_of_another_user_leaves_streams_free, NEEDS_VALUES | NEEDS_ROOT)
+WAITING_CASE(service_of_another_user_leaves_streams_free)
 {
 	ww_ticket *tickets[2];
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
-	server_stop(&waiting);
-	tickets[0] = submit(&waiting, 0);
-	tickets[1] = submit(&waiting, SHORT_NS);
+	server_stop();
+	tickets[0] = submit(0);
+	tickets[1] = submit(SHORT_NS);
 	MUST_STATUS(WW_NOT_READY, ww_ticket_stream_wait(tickets[0], waiting.stream, 0, 0, NULL));
 	MUST_STATUS(WW_NOT_READY,
 		ww_ticket_stream_wait(tickets[0], waiting.stream, WW_WAIT_UNSUBMITTED, SHORT_NS,
 			NULL));
-	must_be_free(&waiting, 11);
+	must_be_free(11);
 	/* The call's own deadline ends the wait. */
 	MUST_STATUS(WW_TIMED_OUT,
 		ww_ticket_stream_wait(tickets[1], waiting.stream, WW_WAIT_UNSUBMITTED, WW_FOREVER,
 			NULL));
 	MUST(strstr(ww_error_last()->message, "deadline of call 3"));
-	must_be_free(&waiting, 12);
+	must_be_free(12);
 	/* The timeline by itself is as careful. */
 	MUST_STATUS(WW_TIMED_OUT,
 		ww_timeline_stream_wait(waiting.timeline, waiting.stream, value_of(tickets[0]),
 			WW_WAIT_UNSUBMITTED, SHORT_NS, NULL));
-	must_be_free(&waiting, 13);
+	must_be_free(13);
 	MUST_CALL(kill(waiting.server.pid, SIGCONT));
 	MUST_OK(ww_ticket_stream_wait(tickets[0], waiting.stream, 0, WW_FOREVER, NULL));
 	MUST_OK(ww_timeline_stream_wait(waiting.timeline, waiting.stream, value_of(tickets[1]), 0,
 		WW_FOREVER, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(tickets[1], WW_FOREVER, NULL));
 	MUST_OK(ww_ticket_stream_wait(tickets[1], waiting.stream, 0, 0, NULL));
-	must_be_free(&waiting, 14);
+	must_be_free(14);
 	for (int i = 0; i < 2; i++)
 		ww_ticket_unref(tickets[i]);
 }
 
 /* The client has asked for it. */
-CASE(service_of_another_user_may_hold_a_stream, NEEDS_VALUES | NEEDS_ROOT)
+WAITING_CASE(service_of_another_user_may_hold_a_stream)
 {
 	const uint64_t flags = WW_WAIT_OTHER_USER | WW_WAIT_UNSUBMITTED;
-	ENDED_BY(waiting_end) struct waiting waiting;
 	OWN(ticket) ww_ticket *ticket;
 
-	waiting_begin(&waiting);
-	server_stop(&waiting);
-	ticket = submit(&waiting, 0);
+	server_stop();
+	ticket = submit(0);
 	MUST_OK(ww_ticket_stream_wait(ticket, waiting.stream, flags, 0, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiting.stream));
 	MUST_CALL(kill(waiting.server.pid, SIGCONT));
-	must_be_free(&waiting, 15);
+	must_be_free(15);
 }
 
 /* A wait of the CPU learns of the server's end, too. */
-CASE(service_of_another_user_that_ends_is_noticed, NEEDS_VALUES | NEEDS_ROOT)
+WAITING_CASE(service_of_another_user_that_ends_is_noticed)
 {
 	ww_ticket *ticket;
-	ENDED_BY(waiting_end) struct waiting waiting;
 
-	waiting_begin(&waiting);
-	server_stop(&waiting);
-	ticket = submit(&waiting, 0);
+	server_stop();
+	ticket = submit(0);
 	child_kill(&waiting.server);
 	MUST_STATUS(WW_ERR_PEER_LOST,
 		ww_ticket_stream_wait(ticket, waiting.stream, 0, WW_FOREVER, NULL));
-	must_be_free(&waiting, 16);
+	must_be_free(16);
 	ww_ticket_unref(ticket);
 }
 
 /* On the GPU's queue of that stream others may be stuck behind it. */
-CASE(service_of_another_user_and_descriptors, NEEDS_VALUES | NEEDS_ROOT)
+WAITING_CASE(service_of_another_user_and_descriptors)
 {
-	ENDED_BY(waiting_end) struct waiting waiting;
 	OWN(device) ww_device *host = NULL;
 	OWN(stream) ww_stream *stream;
 	int fd = -1;
 
-	waiting_begin(&waiting);
 	if (subject_is_cuda())
 		MUST_REFUSE(WW_ERR_ACCESS, "another user",
 			ww_timeline_eventfd(waiting.timeline, waiting.stream, 1, &fd));
