@@ -11,42 +11,49 @@
 
 #define BYTES (4 * MIB)
 
-/* In turn each writes the whole of the memory, and the owner sees it. */
-static void each_writes(struct team *team, ww_memory *memory)
+static struct team team;
+static ww_memory *memory; /* of the device under test */
+
+/* It has the pattern, and a process on each other GPU is there. */
+static void begin(uint32_t kind, uint32_t seed)
 {
-	for (uint32_t i = 0; i < team->count; i++) {
-		agent_must(&team->members[i].agent, WW_OK, "write %u", 20 + i);
-		pattern_verify(memory, 20 + i);
-	}
+	scene_begin();
+	memory = gpus_put(kind, BYTES, "m");
+	pattern_write(memory, seed);
+	team_start(&team, "gpus_agent");
 }
 
-static void end_case(struct team *team, ww_memory *memory)
+static void end(void)
 {
-	team_end(team);
+	team_end(&team);
 	ww_memory_unref(memory);
 	scene_end();
 }
 
-CASE(memory_by_name, 0)
-{
-	struct team team;
-	ww_memory *memory;
+#define MEMORY_CASE(case_name, case_needs, kind, seed) \
+	CASE_BETWEEN(case_name, case_needs, begin(kind, seed), end())
 
-	scene_begin();
-	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
-	pattern_write(memory, 10);
-	team_start(&team, "gpus_agent");
+/* In turn each writes the whole of the memory, and the owner sees it. */
+static void each_writes(void)
+{
+	for (uint32_t i = 0; i < team.count; i++) {
+		agent_must(&team.members[i].agent, WW_OK, "write %u", 20 + i);
+		pattern_verify(memory, 20 + i);
+	}
+}
+
+MEMORY_CASE(memory_by_name, 0, WW_MEMORY_VMM, 10)
+{
 	team_must_reach(&team, "get m write");
 	team_must(&team, WW_OK, "route_is %d %s", WW_ROUTE_PEER, team.home);
 	team_must(&team, WW_OK, "verify 10");
-	each_writes(&team, memory);
-	end_case(&team, memory);
+	each_writes();
 }
 
 /* Each gets a token of its own. */
-static void pass_tokens(struct team *team, ww_memory *memory)
+static void pass_tokens(void)
 {
-	for (uint32_t i = 0; i < team->count; i++) {
+	for (uint32_t i = 0; i < team.count; i++) {
 		const struct ww_export_params params = {
 			.struct_size = sizeof(params),
 			.access = WW_ACCESS_WRITE,
@@ -55,104 +62,73 @@ static void pass_tokens(struct team *team, ww_memory *memory)
 		struct ww_token token;
 
 		MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
-		MUST_EQUAL(sizeof(token),
-			write(team->members[i].agent.socket, &token, sizeof(token)));
+		agent_send_token(&team.members[i].agent, &token);
 	}
 }
 
 CASE(memory_by_token, 0)
 {
-	struct team team;
-	ww_memory *memory;
-
 	scene_begin();
 	memory = scene_make(BYTES, 11);
 	team_start(&team, "gpus_agent");
-	pass_tokens(&team, memory);
+	pass_tokens();
 	team_must_reach(&team, "import write");
 	team_must(&team, WW_OK, "route_is %d %s", WW_ROUTE_PEER, team.home);
 	team_must(&team, WW_OK, "verify 11");
-	each_writes(&team, memory);
-	end_case(&team, memory);
+	each_writes();
+	end();
 }
 
-CASE(memory_for_reading, 0)
+MEMORY_CASE(memory_for_reading, 0, WW_MEMORY_VMM, 12)
 {
-	struct team team;
-	ww_memory *memory;
-
-	scene_begin();
-	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
-	pattern_write(memory, 12);
-	team_start(&team, "gpus_agent");
 	team_must_reach(&team, "get m");
 	team_must(&team, WW_OK, "verify 12");
 	team_must(&team, WW_OK, "refuses_write");
 	pattern_verify(memory, 12);
 	pattern_write(memory, 13);
 	team_must(&team, WW_OK, "verify 13");
-	end_case(&team, memory);
 }
 
 /*
  * The way that is left where a GPU does not reach another one's memory. It is a slow one, so a
  * process that wants none is refused.
  */
-CASE(memory_of_host_kind, WW_CAP_HOST_MEMORY)
+MEMORY_CASE(memory_of_host_kind, WW_CAP_HOST_MEMORY, WW_MEMORY_HOST, 14)
 {
-	struct team team;
-	ww_memory *memory;
-
-	scene_begin();
-	memory = gpus_put(WW_MEMORY_HOST, BYTES, "m");
-	pattern_write(memory, 14);
-	team_start(&team, "gpus_agent");
 	team_tell(&team, "get_strict m");
 	team_answers(&team, WW_ERR_UNSUPPORTED, "slow route");
 	team_must(&team, WW_OK, "get m write");
 	team_must(&team, WW_OK, "route_is %d %s", WW_ROUTE_HOST_REGISTERED, team.home);
 	team_must(&team, WW_OK, "verify 14");
-	each_writes(&team, memory);
-	end_case(&team, memory);
+	each_writes();
 }
 
 /* A process on another GPU that reaches the memory finds that route fast enough. */
-CASE(memory_by_no_slow_route, 0)
+MEMORY_CASE(memory_by_no_slow_route, 0, WW_MEMORY_VMM, 15)
 {
-	struct team team;
-	ww_memory *memory;
-
-	scene_begin();
-	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
-	pattern_write(memory, 15);
-	team_start(&team, "gpus_agent");
 	team_must_reach(&team, "get_strict m");
 	team_must(&team, WW_OK, "verify 15");
-	end_case(&team, memory);
 }
 
 /* --- all at once --- */
 
 /* Each fills its part, all of them at the same time; then everybody sees all parts. */
-static void fill_parts(struct team *team, ww_memory *memory, int first_value)
+static void fill_parts(int first_value)
 {
 	uint64_t part = memory_info(memory).bytes / GPUS_MAX;
 
-	for (uint32_t i = 0; i < team->count; i++)
-		agent_tell(&team->members[i].agent, "fill %llu %llu %d",
+	for (uint32_t i = 0; i < team.count; i++)
+		agent_tell(&team.members[i].agent, "fill %llu %llu %d",
 			(unsigned long long)(i * part), (unsigned long long)part,
 			first_value + (int)i);
-	team_answers(team, WW_OK, "");
-	for (uint32_t i = 0; i < team->count; i++)
-		team_must(team, WW_OK, "holds %llu %llu %d", (unsigned long long)(i * part),
+	team_answers(&team, WW_OK, "");
+	for (uint32_t i = 0; i < team.count; i++)
+		team_must(&team, WW_OK, "holds %llu %llu %d", (unsigned long long)(i * part),
 			(unsigned long long)part, first_value + (int)i);
 }
 
 static void share_with_all(uint32_t kind)
 {
-	struct team team;
-	ww_memory *memory;
-
 	scene_begin();
 	memory = gpus_put(kind, GPUS_MAX * MIB, "m");
 	team_start_all(&team, "gpus_agent");
@@ -161,8 +137,8 @@ static void share_with_all(uint32_t kind)
 	else
 		team_must_reach(&team, "get m write");
 	for (int round = 0; round < 3; round++)
-		fill_parts(&team, memory, 1 + 16 * round);
-	end_case(&team, memory);
+		fill_parts(1 + 16 * round);
+	end();
 }
 
 CASE_CALL(memory_on_all_gpus_at_once, 0, share_with_all(WW_MEMORY_VMM))
@@ -172,48 +148,45 @@ CASE_CALL(memory_of_host_kind_on_all_gpus_at_once, WW_CAP_HOST_MEMORY,
 /* --- other visible GPUs, and in another order --- */
 
 /* UUIDs as nvidia-smi prints them, from the last GPU to the first. */
-static uint32_t set_reversed(const struct team *team, const struct member *member,
+static uint32_t set_reversed(const struct team *all, const struct member *member,
 	char setting[TEAM_SETTING_BYTES])
 {
 	char *at = setting + sprintf(setting, "CUDA_VISIBLE_DEVICES=");
 
-	for (uint32_t i = team->count; i-- > 0;) {
-		const char *uuid = team->members[i].uuid;
+	for (uint32_t i = all->count; i-- > 0;) {
+		const char *uuid = all->members[i].uuid;
 
 		at += sprintf(at, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s%s", uuid, uuid + 8, uuid + 12,
 			uuid + 16, uuid + 20, i ? "," : "");
 	}
-	return team->count - 1 - member->index;
+	return all->count - 1 - member->index;
 }
 
-static uint32_t set_alone(const struct team *team, const struct member *member,
+static uint32_t set_alone(const struct team *all, const struct member *member,
 	char setting[TEAM_SETTING_BYTES])
 {
 	OWN(device) ww_device *device = gpu_open(member->index);
 
-	(void)team;
+	(void)all;
 	subject_see_only(device, setting);
 	return 0;
 }
 
 /* Who reaches the memory knows its way to it, and both see what the other one writes. */
-static void routes_must_be(struct team *team, ww_memory *memory, int route)
+static void routes_must_be(int route)
 {
-	for (uint32_t i = 0; i < team->count; i++) {
-		struct member *member = &team->members[i];
+	for (uint32_t i = 0; i < team.count; i++) {
+		struct member *member = &team.members[i];
 
 		agent_must(&member->agent, WW_OK, "route_is %d %s",
-			member->is_owner ? WW_ROUTE_LOCAL : route, team->home);
+			member->is_owner ? WW_ROUTE_LOCAL : route, team.home);
 	}
-	team_must(team, WW_OK, "verify 16");
-	each_writes(team, memory);
+	team_must(&team, WW_OK, "verify 16");
+	each_writes();
 }
 
 CASE(memory_where_gpus_have_another_order, 0)
 {
-	struct team team;
-	ww_memory *memory;
-
 	scene_begin();
 	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
 	pattern_write(memory, 16);
@@ -222,16 +195,13 @@ CASE(memory_where_gpus_have_another_order, 0)
 		agent_must(&team.members[i].agent, WW_OK, "device_is %u %s", team.count - 1 - i,
 			team.members[i].uuid);
 	team_must_reach(&team, "get m write");
-	routes_must_be(&team, memory, WW_ROUTE_PEER);
-	end_case(&team, memory);
+	routes_must_be(WW_ROUTE_PEER);
+	end();
 }
 
 /* The way to a GPU that is hidden is one that a process may refuse. */
 CASE(memory_where_other_gpus_are_hidden, 0)
 {
-	struct team team;
-	ww_memory *memory;
-
 	scene_begin();
 	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
 	pattern_write(memory, 16);
@@ -244,6 +214,6 @@ CASE(memory_where_other_gpus_are_hidden, 0)
 			agent_must(&member->agent, WW_ERR_UNSUPPORTED, "get_strict m");
 	}
 	team_must_reach(&team, "get m write");
-	routes_must_be(&team, memory, WW_ROUTE_PEER_HIDDEN);
-	end_case(&team, memory);
+	routes_must_be(WW_ROUTE_PEER_HIDDEN);
+	end();
 }

@@ -18,11 +18,10 @@ static void give(struct member *member, ww_memory *slice, int number)
 }
 
 /* A slice for each; what its GPU writes there the owner sees, and no slice changes another one. */
-SCENE_CASE(pool_slice_for_each, 0)
+POOL_CASE(pool_slice_for_each, 0, 8 * CHUNK, 0)
 {
 	ww_memory *slices[GPUS_MAX];
 	struct team team;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, 8 * CHUNK, 0);
 
 	team_start(&team, "pool_agent");
 	for (uint32_t i = 0; i < team.count; i++) {
@@ -37,17 +36,14 @@ SCENE_CASE(pool_slice_for_each, 0)
 		pattern_verify(slices[i], team.members[i].reaches ? 100 + i : i);
 		slices[i] = ww_memory_unref(slices[i]);
 	}
-	team_end(&team);
-	pool_comes_to(pool, 0, 0);
 }
 
 /* One slice for all, which the owner has released by then: it is free when the last lets go. */
-SCENE_CASE(pool_slice_for_all, 0)
+POOL_CASE(pool_slice_for_all, 0, CHUNK, 0)
 {
 	struct team team;
 	uint32_t users = 0;
 	uint32_t seed = 7;
-	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, seed);
 
 	team_start(&team, "pool_agent");
@@ -73,8 +69,6 @@ SCENE_CASE(pool_slice_for_all, 0)
 	slice = slice_make(pool, CHUNK, 1);
 	pool_must_be(pool, CHUNK, 0);
 	ww_memory_unref(slice);
-	team_end(&team);
-	pool_comes_to(pool, 0, 0);
 }
 
 /* What a killed process held is the owner's again, whichever GPU it was on. */

@@ -7,39 +7,38 @@
 #include "integration/gpus.h"
 
 /* The signaller has the timeline "t", and memory "m" that its stream fills before it signals. */
-struct cast {
+static struct {
 	struct child signaller;
 	struct team team;
 	bool is_peer; /* all others reach memory of the device under test */
-};
+} cast;
 
-static void begin(struct cast *cast)
+static void begin(void)
 {
 	scene_begin();
-	child_start(&cast->signaller, "gpus_agent", NULL);
-	team_start(&cast->team, "gpus_agent");
-	cast->is_peer = true;
-	for (uint32_t i = 0; i < cast->team.count; i++)
-		cast->is_peer &= cast->team.members[i].reaches;
-	agent_must(&cast->signaller, WW_OK, "make %s %llu 0", cast->is_peer ? "vmm" : "host",
+	child_start(&cast.signaller, "gpus_agent", NULL);
+	team_start(&cast.team, "gpus_agent");
+	cast.is_peer = true;
+	for (uint32_t i = 0; i < cast.team.count; i++)
+		cast.is_peer &= cast.team.members[i].reaches;
+	agent_must(&cast.signaller, WW_OK, "make %s %llu 0", cast.is_peer ? "vmm" : "host",
 		(unsigned long long)(2 * MIB));
-	agent_must(&cast->signaller, WW_OK, "put m state=shared mode=0666");
-	agent_must(&cast->signaller, WW_OK, "timeline_put t");
-	team_must(&cast->team, WW_OK, "timeline_get t");
+	agent_must(&cast.signaller, WW_OK, "put m state=shared mode=0666");
+	agent_must(&cast.signaller, WW_OK, "timeline_put t");
+	team_must(&cast.team, WW_OK, "timeline_get t");
 }
 
-static void end(struct cast *cast)
+static void end(void)
 {
-	team_end(&cast->team);
+	team_end(&cast.team);
 	scene_end();
 }
 
-/* Every stream waits until the value is there, and then sees what was written before it. */
-CASE(sync_streams_follow_a_stream, NEEDS_VALUES | WW_CAP_HOST_MEMORY)
-{
-	struct cast cast;
+#define FOLLOW_CASE(case_name, case_needs) CASE_BETWEEN(case_name, case_needs, begin(), end())
 
-	begin(&cast);
+/* Every stream waits until the value is there, and then sees what was written before it. */
+FOLLOW_CASE(sync_streams_follow_a_stream, NEEDS_VALUES | WW_CAP_HOST_MEMORY)
+{
 	team_must(&cast.team, WW_OK, "get m");
 	for (int value = 1; value <= 10; value++) {
 		team_tell(&cast.team, "stream_wait %d", value);
@@ -54,16 +53,11 @@ CASE(sync_streams_follow_a_stream, NEEDS_VALUES | WW_CAP_HOST_MEMORY)
 		team_must(&cast.team, WW_OK, "holds 0 %llu %d", (unsigned long long)(2 * MIB),
 			100 + value);
 	}
-	agent_end(&cast.signaller);
-	end(&cast);
 }
 
 /* The CPU signals, CPUs wait; then a stream signals, and CPUs and streams wait. */
-CASE(sync_processes_follow_a_process, NEEDS_VALUES)
+FOLLOW_CASE(sync_processes_follow_a_process, NEEDS_VALUES)
 {
-	struct cast cast;
-
-	begin(&cast);
 	for (int value = 1; value <= 19; value += 2) {
 		team_tell(&cast.team, "wait %d", value);
 		agent_must(&cast.signaller, WW_OK, "signal %d", value);
@@ -74,8 +68,6 @@ CASE(sync_processes_follow_a_process, NEEDS_VALUES)
 		team_answers(&cast.team, WW_OK, "");
 		team_must(&cast.team, WW_OK, "sync");
 	}
-	agent_end(&cast.signaller);
-	end(&cast);
 }
 
 /* In the other direction: each of the others signals, one after the other, and the owner waits. */
@@ -117,10 +109,9 @@ SCENE_CASE(sync_one_stream_follows_all, NEEDS_VALUES)
  */
 static void kill_signaller(const char *waits)
 {
-	struct cast cast;
 	char pid[32];
 
-	begin(&cast);
+	begin();
 	agent_must(&cast.signaller, WW_OK, "signal 3");
 	agent_must(&cast.signaller, WW_OK, "hold");
 	agent_must(&cast.signaller, WW_OK, "stream_fill_signal 1 5");
@@ -134,7 +125,7 @@ static void kill_signaller(const char *waits)
 	team_must(&cast.team, WW_OK, "works");
 	team_must(&cast.team, WW_OK, "query 3");
 	team_must(&cast.team, WW_ERR_PEER_LOST, "query 4");
-	end(&cast);
+	end();
 }
 
 CASE_CALL(sync_signaller_is_killed, NEEDS_VALUES, kill_signaller("stream_wait 5"))
@@ -142,11 +133,8 @@ CASE_CALL(sync_signaller_is_killed_before_it_submits, NEEDS_VALUES,
 	kill_signaller("stream_wait 9 unsubmitted"))
 
 /* A waiter that is killed changes nothing for the others. */
-CASE(sync_waiter_is_killed, NEEDS_VALUES)
+FOLLOW_CASE(sync_waiter_is_killed, NEEDS_VALUES)
 {
-	struct cast cast;
-
-	begin(&cast);
 	for (int value = 1; cast.team.count > 0; value++) {
 		team_must(&cast.team, WW_OK, "stream_wait %d unsubmitted", value);
 		child_kill(&cast.team.members[--cast.team.count].agent);
@@ -155,6 +143,4 @@ CASE(sync_waiter_is_killed, NEEDS_VALUES)
 		team_must(&cast.team, WW_OK, "sync");
 	}
 	agent_must(&cast.signaller, WW_OK, "sync");
-	agent_end(&cast.signaller);
-	end(&cast);
 }
