@@ -194,7 +194,9 @@ static ww_status open_library(void **out_library)
 	if (*out_library)
 		return WW_OK;
 	text = absence[0] ? absence : dlerror();
-	if (text != absence && is_absent(text))
+	if (!text)
+		text = "out of memory"; /* for the text, too */
+	else if (text != absence && is_absent(text))
 		snprintf(absence, sizeof(absence), "%s", text);
 	return ww_fail(WW_ERR_NO_DEVICE,
 		"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"", text);
