@@ -156,7 +156,7 @@ static ww_status check_kind(const struct ww_description *fields, bool is_second_
 	if ((kind == WW_MEMORY_LEGACY) != (fields->backing == WW_BACKING_CUDA_LEGACY) ||
 		(kind == WW_MEMORY_CUDA_POOL) != (fields->backing == WW_BACKING_CUDA_POOL))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description says that memory of kind %s has backing %d",
+			"a memory's description says that %s has backing %d",
 			ww_memory_kind_name(kind), (int)fields->backing);
 	return WW_OK;
 }

@@ -440,7 +440,7 @@ ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_h
 	mapping = memory->mapping;
 	if (!mapping->foreign)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"memory of kind %s has no legacy handle: only that of cuMemAlloc() has, wrapped "
+			"%s has no legacy handle: only that of cuMemAlloc() has, wrapped "
 			"with ww_memory_wrap()",
 			ww_memory_kind_name(mapping->kind));
 	ww_try(mapping->device->backend->foreign_handle(mapping, out_handle->bytes));

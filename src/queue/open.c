@@ -91,7 +91,7 @@ static ww_status check_params(const struct ww_work_queue_params *params)
 	ww_try(check_most("metadata_bytes", params->metadata_bytes, WW_WORK_QUEUE_METADATA_MAX));
 	if (params->kind != WW_MEMORY_VMM && params->kind != WW_MEMORY_HOST)
 		return ww_fail(WW_ERR_INVALID,
-			"the slots of a work queue cannot be memory of kind %s (%" PRIu32
+			"the slots of a work queue cannot be %s (%" PRIu32
 			"); use WW_MEMORY_VMM or WW_MEMORY_HOST",
 			ww_memory_kind_name(params->kind), params->kind);
 	if (memchr(params->metadata_type, 0, sizeof(params->metadata_type)) == NULL)

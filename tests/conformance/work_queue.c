@@ -92,8 +92,7 @@ SCENE_CASE(work_queue_create_refuses, 0)
 		{WW_ERR_INVALID, "attempts_max", {.slot_bytes = SLOT_BYTES, .attempts_max = 65}},
 		{WW_ERR_INVALID, "failed_max",
 			{.slot_bytes = SLOT_BYTES, .slots = 2, .failed_max = 2}},
-		{WW_ERR_INVALID, "kind WW_MEMORY_LEGACY (3)",
-			{.slot_bytes = SLOT_BYTES, .kind = 3}},
+		{WW_ERR_INVALID, "WW_MEMORY_LEGACY (3)", {.slot_bytes = SLOT_BYTES, .kind = 3}},
 		{WW_ERR_OVERFLOW, "", {.slot_bytes = UINT64_MAX / 2}},
 	};
 

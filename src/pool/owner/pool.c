@@ -291,8 +291,7 @@ static ww_status read_params(const struct ww_pool_params *params, struct ww_pool
 	pool->kind = ours.kind ? ours.kind : WW_MEMORY_VMM;
 	if (pool->kind != WW_MEMORY_VMM && pool->kind != WW_MEMORY_HOST)
 		return ww_fail(WW_ERR_INVALID,
-			"a pool cannot be of memory of kind %s (%" PRIu32
-			"); use WW_MEMORY_VMM or WW_MEMORY_HOST",
+			"a pool cannot be of %s (%" PRIu32 "); use WW_MEMORY_VMM or WW_MEMORY_HOST",
 			ww_memory_kind_name(pool->kind), pool->kind);
 	pool->unit_bytes = pool->kind == WW_MEMORY_HOST ? (uint64_t)sysconf(_SC_PAGESIZE)
 							: pool->device->granularity;
