@@ -16,7 +16,7 @@ struct census {
 
 void census_take(struct census *out);
 
-/* Fails, and lists what there is, if the counts have changed since. */
+/* Waits until the counts are as they were. If they do not become so, it lists what there is. */
 void census_must_match(const struct census *before);
 
 #endif
