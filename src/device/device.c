@@ -161,6 +161,13 @@ static ww_status open_device(const struct ww_backend *backend, const char *selec
  * The first GPU that can share memory, else host. Why there is no GPU matters only in a child made
  * by fork(), which cannot have what its parent had.
  */
+static void keep_reason(const char *reason)
+{
+	pthread_mutex_lock(&lock);
+	snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s", reason);
+	pthread_mutex_unlock(&lock);
+}
+
 static ww_status open_best(struct ww_device **out_device)
 {
 	struct ww_error record;
@@ -168,12 +175,12 @@ static ww_status open_best(struct ww_device **out_device)
 
 	ww_error_save(&record);
 	status = open_device(&ww_cuda_backend, NULL, out_device);
-	if (status == WW_OK || status == WW_ERR_FORKED)
+	if (status == WW_OK || status == WW_ERR_FORKED) {
+		keep_reason("");
 		return status;
+	}
 	ww_log_debug("using host: %s", ww_error_last()->message);
-	pthread_mutex_lock(&lock);
-	snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s", ww_error_last()->message);
-	pthread_mutex_unlock(&lock);
+	keep_reason(ww_error_last()->message);
 	ww_error_restore(&record);
 	return open_device(&ww_host_backend, NULL, out_device);
 }

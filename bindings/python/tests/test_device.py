@@ -65,13 +65,27 @@ def test_visible_devices(gpu):
         assert run_python(code, last.uuid, array.token().text, CUDA_VISIBLE_DEVICES=visible) == f"1 {last.uuid} 0 {b'abcd'}\n0\n"
 
 
+REFUSED = ("import sys, warpway\n"
+           "print(*[warpway.Device().backend for _ in range(int(sys.argv[2]))])\n"
+           "try:\n"
+           "    warpway.Token(sys.argv[1]).open(device=sys.argv[3] or None).pointer\n"
+           "except warpway.Unsupported as error:\n"
+           "    print(error)")
+
+
 @pytest.mark.parametrize("visible", ["-1", "", "GPU-00000000-0000-0000-0000-000000000000"])
 def test_no_gpu_is_visible(gpu, visible):
     with warpway.zeros(4, "uint8", device=gpu) as array:
-        code = ("import sys, warpway\n"
-                "try:\n"
-                "    warpway.Token(sys.argv[1]).open().pointer\n"
-                "except warpway.Unsupported as error:\n"
-                "    print(error)")
-        said = run_python(code, array.token().text, CUDA_VISIBLE_DEVICES=visible)
+        said = run_python(REFUSED, array.token().text, "0", "", CUDA_VISIBLE_DEVICES=visible)
     assert f'this process sees no GPU, because CUDA_VISIBLE_DEVICES is "{visible}", which shows no GPU' in said
+
+
+def test_a_gpu_is_visible_after_all(gpu):
+    """What hid it before is not said any more."""
+    if not warpway.Device(gpu).name.startswith("Fake"):
+        pytest.skip("only the fake driver fails when it is told to")
+    with warpway.zeros(4, "uint8", device=gpu) as array:
+        for looks, backends, why in (("1", "host", "sees no GPU, because the NVIDIA driver does not start"),
+                                     ("2", "host cuda", "the CPU cannot map it")):
+            said = run_python(REFUSED, array.token().text, looks, "host", FAKECUDA_FAIL="cuInit:1:999").splitlines()
+            assert said[0] == backends and why in said[1]

@@ -176,7 +176,7 @@ static ww_status initialise(void)
 		"the NVIDIA driver does not start");
 }
 
-/* The file itself, not one that it needs. dlerror() speaks the language of the program. */
+/* Of the file itself, not of one that it needs. Both texts are in the language of the locale. */
 static bool is_absent(const char *text)
 {
 	char buffer[100];
@@ -185,21 +185,29 @@ static bool is_absent(const char *text)
 		strstr(text, strerror_r(ENOENT, buffer, sizeof(buffer)));
 }
 
+static ww_status fail_to_open(const char *reason)
+{
+	return ww_fail(WW_ERR_NO_DEVICE,
+		"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"",
+		reason);
+}
+
 /* A missing file is not looked for again; after other failures the next call tries anew. */
 static ww_status open_library(void **out_library)
 {
 	const char *text;
 
-	*out_library = absence[0] ? NULL : ww_loader_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (absence[0])
+		return fail_to_open(absence);
+	*out_library = ww_loader_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (*out_library)
 		return WW_OK;
-	text = absence[0] ? absence : dlerror();
+	text = dlerror();
 	if (!text)
-		text = "out of memory"; /* for the text, too */
-	else if (text != absence && is_absent(text))
+		return fail_to_open("out of memory"); /* for the text, too */
+	if (is_absent(text))
 		snprintf(absence, sizeof(absence), "%s", text);
-	return ww_fail(WW_ERR_NO_DEVICE,
-		"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"", text);
+	return fail_to_open(text);
 }
 
 static ww_status load(void)
