@@ -33,7 +33,7 @@
 
 #define WW_DESCRIPTION_VERSION 2
 
-/* "WW_MEMORY_VMM", ...; "unknown" for what is no kind, so messages give the number, too. */
+/* "WW_MEMORY_VMM", ...; "unknown" for what is no kind: a message then gives the number, too. */
 const char *ww_memory_kind_name(uint32_t kind);
 
 struct ww_description {
