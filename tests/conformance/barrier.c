@@ -185,7 +185,12 @@ SCENE_CASE(barrier_creator_ends_before_members_join, NO_DEVICE)
 /* A process that stops waiting is no member, and its rank is free for the next one. */
 SCENE_CASE(barrier_join_times_out, NO_DEVICE)
 {
-	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, NULL));
+	struct ww_token token;
+	ww_barrier *barrier;
+
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, &token));
+	MUST_REFUSE(WW_TIMED_OUT, "rank 0 did not join barrier @",
+		ww_barrier_import(scene.broker, &token, 1, 0, NULL, &barrier));
 	for (int i = 0; i < 5; i++) {
 		refuse_join(WW_TIMED_OUT, "did not join barrier 'x' in time", "x", 1, 0);
 		refuse_join(WW_TIMED_OUT, "did not join barrier 'x' in time", "x", 1, 2 * MS);

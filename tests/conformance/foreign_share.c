@@ -263,8 +263,8 @@ CASE(foreign_page_is_for_reading, WW_CAP_FOREIGN)
 
 /* --- pages of untrusted processes --- */
 
-/* A page as its owner would make it, but for what @lie changes. */
-static int forge_page(const struct number_change *lie)
+/* A page as its owner would make it, but for @change. */
+static int forge_page(const struct number_change *change)
 {
 	struct ww_layout_foreign_memory page = {
 		.magic = "WWFOREI",
@@ -278,8 +278,8 @@ static int forge_page(const struct number_change *lie)
 	int fd;
 
 	page.magic[7] = 'G';
-	if (lie)
-		number_change(&page, lie);
+	if (change)
+		number_change(&page, change);
 	MUST_OK(ww_memfd_create(WW_HANDLE_PAGE_BYTES, &fd));
 	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
 	return fd;
@@ -301,12 +301,12 @@ static struct ww_memory_description describe(void)
 	return bytes;
 }
 
-static void refuse_page(const struct number_change *lie, ww_status status, const char *word)
+static void refuse_page(const struct number_change *change, ww_status status, const char *word)
 {
 	struct ww_memory_description description = describe();
 	OWN(device) ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&status;
-	OWN(fd) int fd = forge_page(lie);
+	OWN(fd) int fd = forge_page(change);
 
 	MUST_REFUSE(status, word, ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	MUST(!memory);
@@ -318,10 +318,10 @@ CASE(foreign_page_refused, WW_CAP_FOREIGN)
 {
 	static const struct {
 		const char *name;
-		struct number_change lie;
+		struct number_change change;
 		ww_status status;
 		const char *word;
-	} lies[] = {
+	} rows[] = {
 		{"another magic", BECOMES(PAGE, magic[0], 'X'), WW_ERR_PROTOCOL, "not the page"},
 		{"a newer one", BECOMES(PAGE, version, 2), WW_ERR_VERSION, "version 2"},
 		{"another backing", BECOMES(PAGE, backing, 1), WW_ERR_PROTOCOL, "backing"},
@@ -332,9 +332,9 @@ CASE(foreign_page_refused, WW_CAP_FOREIGN)
 		{"locked", BECOMES(PAGE, is_locked, 1), WW_ERR_PEER_LOST, "ended"},
 	};
 
-	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-		check_row(lies[i].name);
-		refuse_page(&lies[i].lie, lies[i].status, lies[i].word);
+	for (size_t i = 0; i < CHECK_COUNT(rows); i++) {
+		check_row(rows[i].name);
+		refuse_page(&rows[i].change, rows[i].status, rows[i].word);
 	}
 }
 

@@ -152,7 +152,7 @@ static void must_refuse_huge(struct victim *victim)
 
 static void refuse_size(uint32_t kind)
 {
-	const struct number_change lies[] = {
+	const struct number_change changes[] = {
 		ADDED(ww_description, bytes, 2 * MIB),
 		TAKEN(ww_description, bytes, kind == WW_MEMORY_HOST ? 4096 : 2 * MIB),
 		TAKEN(ww_description, bytes, 1),
@@ -169,8 +169,9 @@ static void refuse_size(uint32_t kind)
 		check_row(is_mapped ? "a mapped memory" : "a memory that is not mapped");
 		if (!is_mapped)
 			victim.memory = ww_memory_unref(victim.memory);
-		for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-			struct ww_memory_description forged = forge(&victim.description, &lies[i]);
+		for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
+			struct ww_memory_description forged = forge(&victim.description,
+				&changes[i]);
 
 			must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
 		}
@@ -254,7 +255,7 @@ CASE(refuse_forged_fields, WW_CAP_EXPORT)
 	static const struct {
 		const char *name;
 		struct number_change change;
-	} lies[] = {
+	} changes[] = {
 		{"no backing", BECOMES(ww_description, backing, 9)},
 		{"no kind", BECOMES(ww_description, kind, 0)},
 		{"another kind", BECOMES(ww_description, kind, 77)},
@@ -268,9 +269,9 @@ CASE(refuse_forged_fields, WW_CAP_EXPORT)
 	struct victim victim;
 
 	victim_make(&victim, WW_MEMORY_VMM);
-	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
-		check_row(lies[i].name);
-		forged = forge(&victim.description, &lies[i].change);
+	for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
+		check_row(changes[i].name);
+		forged = forge(&victim.description, &changes[i].change);
 		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_PROTOCOL, "descri");
 	}
 	check_row("reserved bytes");

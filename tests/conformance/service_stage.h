@@ -48,16 +48,8 @@ void stage_end(struct stage *stage);
 void stage_stop(struct stage *stage); /* the same, but the scene goes on */
 
 /* Defines a case as CASE() does, with a `stage` that begins before it and ends after it. */
-#define STAGE_CASE(case_name, case_needs)                \
-	static void case_name##_on(struct stage *stage); \
-	CASE(case_name, case_needs)                      \
-	{                                                \
-		ENDED_BY(stage_end) struct stage stage;  \
-                                                         \
-		stage_begin(&stage, NULL);               \
-		case_name##_on(&stage);                  \
-	}                                                \
-	static void case_name##_on(struct stage *stage)
+#define STAGE_CASE(case_name, case_needs) \
+	CASE_WITH(case_name, case_needs, stage, stage_begin(&stage, NULL), stage_end)
 
 /* Only with built-in functions. @name: of the service, or NULL */
 void stage_begin_builtin(struct stage *stage, const char *name,

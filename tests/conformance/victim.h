@@ -22,15 +22,7 @@ void victim_make(struct victim *victim, uint32_t kind);
 void victim_end(struct victim *victim);
 
 /* Defines a case as CASE() does, with a `victim` of the kind WW_MEMORY_VMM. */
-#define VICTIM_CASE(case_name, case_needs)                 \
-	static void case_name##_of(struct victim *victim); \
-	CASE(case_name, case_needs)                        \
-	{                                                  \
-		ENDED_BY(victim_end) struct victim victim; \
-                                                           \
-		victim_make(&victim, WW_MEMORY_VMM);       \
-		case_name##_of(&victim);                   \
-	}                                                  \
-	static void case_name##_of(struct victim *victim)
+#define VICTIM_CASE(case_name, case_needs) \
+	CASE_WITH(case_name, case_needs, victim, victim_make(&victim, WW_MEMORY_VMM), victim_end)
 
 #endif

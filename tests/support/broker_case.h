@@ -35,15 +35,8 @@ void scene_begin_with(const struct broker_options *options);
 void scene_end(void);
 
 /* Defines a case as CASE() does, with a scene that begins before it and ends after it. */
-#define SCENE_CASE(case_name, case_needs)       \
-	static void case_name##_in_scene(void); \
-	CASE(case_name, case_needs)             \
-	{                                       \
-		scene_begin();                  \
-		case_name##_in_scene();         \
-		scene_end();                    \
-	}                                       \
-	static void case_name##_in_scene(void)
+#define SCENE_CASE(case_name, case_needs) \
+	CASE_BETWEEN(case_name, case_needs, scene_begin(), scene_end())
 
 /* Defines a case that is one call, with such a scene. */
 #define SCENE_CASE_CALL(case_name, case_needs, call) \

@@ -18,6 +18,18 @@
 #define ENDED_BY(function) __attribute__((cleanup(function), unused))
 #define OWN(what)          ENDED_BY(own_##what)
 
+/* Defines a case as CASE() does, with a struct of that name, which a call makes before it. */
+#define CASE_WITH(case_name, case_needs, name, begin_call, end_function) \
+	static void case_name##_with(struct name *name);                 \
+	CASE(case_name, case_needs)                                      \
+	{                                                                \
+		ENDED_BY(end_function) struct name name;                 \
+                                                                         \
+		begin_call;                                              \
+		case_name##_with(&name);                                 \
+	}                                                                \
+	static void case_name##_with(struct name *name)
+
 #define OWN_DEFINE(what, let_go)                         \
 	static inline void own_##what(ww_##what **owned) \
 	{                                                \
