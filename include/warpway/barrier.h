@@ -79,9 +79,10 @@ struct ww_barrier_params {
  *
  * The call returns no ww_barrier, because a ww_barrier is a membership: the creator is not a member
  * until it gets or imports the barrier. The creator need not stay: it may close its connection or
- * end before any process becomes a member. The broker keeps the barrier, with its name, for
- * escrow_ns of @params (0: 60 seconds), so that processes can become members, by name or by token.
- * After that time, or once all members are there, the barrier lives as long as it has members.
+ * end before any process becomes a member. The broker keeps the barrier for escrow_ns of @params
+ * (0: 60 seconds), so that processes can become members, by name or by token. After that time, or
+ * once all members are there, the barrier lives as long as it has members. When all processes that
+ * have become members have ended or left, the name is free, so that a job can be started again.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
  *         WW_ERR_EXISTS; WW_ERR_NOT_FOUND (another process has removed or replaced it meanwhile);

@@ -236,14 +236,16 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
  * ww_put_params.flags
  *
  * WW_PUT_REPLACE: if there is an object of this name, and the caller may remove it, the new object
- * replaces it in one step. If the caller or the broker dies meanwhile, the name belongs to the old
- * object or to the new one.
- *   - Put as sealed or shared: the old object ends at once.
- *   - Put as being written: the old object ends when the new one is published. Until then the name
+ * gets the name in one step. If the caller or the broker dies meanwhile, the name belongs to the
+ * old object or to the new one. To the old object this means the same as ww_broker_remove(): a
+ * memory goes on without the name, any other object ends.
+ *   - Put as sealed or shared: the new object has the name at once.
+ *   - Put as being written: the new object has the name when it is published. Until then the name
  *     belongs to the old object, and both are charged. If the writer ends before, the old object
- *     stays. If the old object ends before, the new one has the name.
- *   - The last put counts: the next put that replaces, or ww_broker_remove(), ends an object that
- *     waits to replace another one. Its ww_memory_publish() then returns WW_ERR_NOT_FOUND.
+ *     keeps the name. If the old object loses it before, the new one has it.
+ *   - The last put counts: the next put that replaces, or ww_broker_remove(), takes the name from
+ *     an object that waits to replace another one. Its ww_memory_publish() then returns
+ *     WW_ERR_NOT_FOUND, and the memory is ready without a name.
  */
 #define WW_PUT_REPLACE UINT64_C(0x1)
 
@@ -483,7 +485,8 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
 
 /**
  * ww_memory_revoke() - make all existing tokens of a memory invalid
- * @memory:  borrowed; put or exported by this process
+ * @memory:  borrowed; put or exported by this process, or got or imported by a process of the same
+ *           user or of root
  * @broker:  borrowed; NULL: as for ww_memory_export()
  * @cancel:  borrowed; may be NULL: cancel.h
  *
@@ -508,9 +511,10 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  * count the old tokens as valid, and call it again. To revoke twice does no harm, but a token that
  * was exported in between becomes invalid, too.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (another
- *         process put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the broker is too old);
- *         WW_CANCELLED; WW_ERR_NO_MEMORY; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (a
+ *         process of another user put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the
+ *         broker is too old); WW_CANCELLED; WW_ERR_NO_MEMORY; WW_ERR_INVALID; WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cancel *cancel);
 
@@ -668,18 +672,43 @@ WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_param
 	ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_broker_remove() - remove an object from a broker
+ * ww_broker_remove() - remove a name from a broker
  * @broker:  borrowed; NULL: the default broker
  * @name:    borrowed
  *
- * The name is free at once. An object that is being written to replace this one ends, too.
- * Processes that hold the object keep their mappings.
+ * The name is free at once, also that of an object that is being written to replace this one.
+ *
+ * A memory goes on without a name. Processes that hold it can still send it, tokens in flight
+ * arrive, and it can be put again. It ends when no process and no token in flight holds it any
+ * more. (Memory of life owner ends with its owner.) When only processes of other users hold it, it
+ * is charged to one of these users, not to the user that put it. If none of them has room for it,
+ * it ends, and the tokens in flight with it; mappings stay.
+ *
+ * Any other object ends: no process can get it any more, and processes that hold it keep what they
+ * have. So does an object with a name inside another one ("@ID/...").
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (it is
  *         the part of a pool in which a living process marks the slices that it uses);
  *         WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
+
+/**
+ * ww_broker_end() - end an object of a broker
+ * @broker:     borrowed; NULL: the default broker
+ * @name:       borrowed; NULL: @object_id says which object
+ * @object_id:  borrowed, WW_OBJECT_ID_BYTES; of any object, also of one without a name; NULL: the
+ *              one with this name. With @name: only if the object has both
+ *
+ * Its name is free, and all its tokens in flight end, so no process can get it any more. Processes
+ * that hold it keep their mappings. A memory can be put again, by the process that made it.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (as
+ *         ww_broker_remove()); WW_ERR_VERSION (@name is NULL, and the broker speaks a
+ *         protocol older than version 8);
+ *         WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *object_id);
 
 /**
  * ww_broker_stat() - describe an object

@@ -26,6 +26,7 @@
 
 #define WW_ANSWER_BYTES  1024 /* the most of every answer but listings */
 #define WW_REMOVES_BY_ID 6    /* version of the protocol from which on a broker does */
+#define WW_REMOVES_NAMES 8    /* the same: memories go on without a name */
 
 /*
  * A request fails after so many connections broke while it was SENT. The number is high, because

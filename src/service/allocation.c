@@ -131,7 +131,7 @@ static bool remove_name(struct ww_service *service, const struct ww_allocation *
 	ww_status status = look_up(service, allocation);
 
 	if (status == WW_OK)
-		status = ww_broker_remove(service->broker, allocation->name);
+		status = ww_broker_end(service->broker, allocation->name, NULL);
 	return status != WW_ERR_NO_BROKER;
 }
 

@@ -90,19 +90,59 @@ ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *info)
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_broker_info");
 }
 
+static ww_status ask_to_remove(ww_broker *broker, struct ww_wire_remove *message)
+{
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, message);
+	return ww_broker_client_ask(broker, &request);
+}
+
 ww_status ww_broker_remove(ww_broker *broker, const char *name)
 {
 	struct ww_wire_remove message = {.flags = 0};
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
-	WW_AUTO_REQUEST struct ww_request request;
 
-	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &message);
 	ww_try(ww_process_enter());
 	ww_require(name, "ww_broker_remove: name is NULL");
 	ww_try(ww_name_check(name));
 	memcpy(message.name, name, strlen(name));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
-	return ww_broker_client_ask(broker, &request);
+	return ask_to_remove(broker, &message);
+}
+
+/* An older broker ends each object whose name is removed. */
+static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *message)
+{
+	uint32_t version = ww_broker_client_version(broker);
+
+	if (version >= WW_REMOVES_NAMES)
+		message->flags = WW_WIRE_REMOVE_FLAG_END;
+	else if (!message->name[0])
+		return ww_fail(WW_ERR_VERSION,
+			"this broker speaks version %" PRIu32
+			" of the protocol and ends objects by their names only; restart it with a newer "
+			"warpwayd",
+			version);
+	return WW_OK;
+}
+
+ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *object_id)
+{
+	struct ww_wire_remove message = {.flags = 0};
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+
+	ww_try(ww_process_enter());
+	ww_require(name || object_id, "ww_broker_end: name and object_id are NULL");
+	if (name) {
+		ww_try(ww_name_check(name));
+		memcpy(message.name, name, strlen(name));
+	}
+	if (object_id)
+		memcpy(message.id, object_id, sizeof(message.id));
+	ww_try(ww_choose_broker(&broker, &opened, 0));
+	ww_try(choose_end(broker, &message));
+	return ask_to_remove(broker, &message);
 }
 
 ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_object_info *info)

@@ -135,6 +135,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	struct ww_description description;
 	WW_AUTO_REQUEST struct ww_request request;
+	ww_status status;
 
 	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
 	ww_try(ww_process_enter());
@@ -149,7 +150,9 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_try(ww_hold_ref_check(&whole->attachments));
 	memcpy(message.id, description.object_id, sizeof(message.id));
 	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
-	ww_try(ww_broker_client_ask(broker, &request));
-	ww_hold_ref_note_state(&whole->attachments, broker, state);
-	return WW_OK;
+	status = ww_broker_client_ask(broker, &request);
+	if (status == WW_OK ||
+		status == WW_ERR_NOT_FOUND) /* not found: it is ready without a name */
+		ww_hold_ref_note_state(&whole->attachments, broker, state);
+	return status;
 }

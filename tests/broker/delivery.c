@@ -98,7 +98,7 @@ CASE(delivery_uses, 0)
 	MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &again));
 	MUST_REFUSE(WW_ERR_INVALID, "another delivery's",
 		raw_deliver(other, put.id, WW_WIRE_ACCESS_READ, &again));
-	MUST_OK(raw_remove(maker, "delivered"));
+	MUST_OK(raw_end(maker, "delivered"));
 }
 
 /* Asks as raw_import() does, as a client that lost its connection before the answer came. */
@@ -140,7 +140,7 @@ CASE(delivery_counts_once, 0)
 	MUST_OK(import_again(maker, put.id, delivery.secret));
 	MUST_REFUSE(WW_ERR_ACCESS, "as often",
 		raw_import(second, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_remove(maker, "delivered"));
+	MUST_OK(raw_end(maker, "delivered"));
 }
 
 CASE(delivery_limit, 0)
@@ -172,7 +172,7 @@ CASE(delivery_limit, 0)
 		&(struct ww_wire_granted){0}));
 	MUST_OK(raw_deliver(other, put.id, WW_WIRE_ACCESS_READ,
 		&(struct raw_delivery){.uses = 1, .after_ns = MS, .count = 1, .bytes = 1000}));
-	MUST_OK(raw_remove(maker, "heavy"));
+	MUST_OK(raw_end(maker, "heavy"));
 }
 
 CASE(delivery_recall, 0)

@@ -121,7 +121,7 @@ static void accept_one(struct raw *raw, int fd)
 	MUST_CALL(fstat(fd, &sent));
 	MUST_CALL(fstat(raw->fds[0], &got));
 	MUST_EQUAL(sent.st_ino, got.st_ino);
-	MUST_OK(raw_remove(raw, "accepted"));
+	MUST_OK(raw_end(raw, "accepted"));
 	close(fd);
 }
 
@@ -274,7 +274,7 @@ CASE(descriptor_of_sealed_is_for_reading, 0)
 	put.fd_access[0] = 2;
 	put.fd_access[1] = 1;
 	MUST_OK(raw_put(raw, &put, fds, 2)); /* that for writers is given to nobody */
-	MUST_OK(raw_remove(raw, "sealed"));
+	MUST_OK(raw_end(raw, "sealed"));
 	put = raw_object("sealed");
 	for (uint8_t access = 1; access <= 3; access += 2) {
 		put.fd_access[0] = access;
@@ -285,7 +285,7 @@ CASE(descriptor_of_sealed_is_for_reading, 0)
 	MUST_REFUSE(WW_ERR_DESCRIPTOR, "lets them write",
 		raw_seal(raw, put.id, WW_WIRE_STATE_SEALED));
 	MUST_OK(raw_seal(raw, put.id, WW_WIRE_STATE_SHARED));
-	MUST_OK(raw_remove(raw, "sealed"));
+	MUST_OK(raw_end(raw, "sealed"));
 	put = raw_object("");
 	put.state = WW_WIRE_STATE_SHARED;
 	MUST_OK(raw_put(raw, &put, fds, 1));

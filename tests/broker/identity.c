@@ -93,16 +93,16 @@ CASE(user_removes_own_only, AS_ROOT)
 
 	put.mode = 0666;
 	MUST_OK(raw_put(alice, &put, NULL, 0));
-	MUST_REFUSE(WW_ERR_ACCESS, "belongs to user 54321", raw_remove(bob, "contested"));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to user 54321", raw_end(bob, "contested"));
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", raw_put(bob, &other, NULL, 0));
 	other.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_REFUSE(WW_ERR_ACCESS, "may replace it", raw_put(bob, &other, NULL, 0));
 	MUST_OK(raw_stat(bob, "contested", &entry));
 	MUST_MATCH(put.id, entry.id, sizeof(put.id));
 	/* Another process of the same user may, and root may. */
-	MUST_OK(raw_remove(peer_of(ALICE, ALICE), "contested"));
+	MUST_OK(raw_end(peer_of(ALICE, ALICE), "contested"));
 	MUST_OK(raw_put(bob, &other, NULL, 0));
-	MUST_OK(raw_remove(peer(), "contested"));
+	MUST_OK(raw_end(peer(), "contested"));
 }
 
 CASE(user_sees_no_foreign_description, AS_ROOT)
@@ -159,7 +159,7 @@ CASE(user_process_id_is_own, 0)
 	/* The same process may connect again, and is one holder. */
 	memcpy(second->process_id, raw->process_id, sizeof(raw->process_id));
 	MUST_OK(raw_hello(second));
-	MUST_OK(raw_remove(second, "mine"));
+	MUST_OK(raw_end(second, "mine"));
 	wait_for(peer(), &one_more); /* removed, and held still */
 	raw_close(raw);
 	wait_for(peer(), &(struct want){1, 3, 1, 0, 0});

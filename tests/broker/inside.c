@@ -41,6 +41,7 @@ static struct ww_wire_put put_outer(struct raw *raw)
 {
 	struct ww_wire_put put = raw_object("outer");
 
+	put.kind = WW_WIRE_KIND_BARRIER; /* its escrow keeps its name until a member has come */
 	put.mode = 0644;
 	MUST_OK(raw_put(raw, &put, NULL, 0));
 	return put;
@@ -68,7 +69,7 @@ CASE(inside_needs_a_hold, 0)
 	MUST_OK(raw_release(other, outer.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", get_as(other, name));
 	/* To take it out needs none. */
-	MUST_OK(raw_remove(other, name));
+	MUST_OK(raw_end(other, name));
 }
 
 CASE(inside_mode_decides, AS_ROOT)
@@ -81,7 +82,7 @@ CASE(inside_mode_decides, AS_ROOT)
 	MUST_OK(get_as(bob, "outer"));
 	MUST_OK(raw_put(alice, &put, NULL, 0));
 	MUST_REFUSE(WW_ERR_ACCESS, "may not read", get_as(bob, put.name));
-	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(bob, put.name));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_end(bob, put.name));
 	/* What is reserved by its first component is not meant by that. */
 	MUST_OK(put_as(bob, inside(outer.id, "model")));
 	MUST_OK(put_as(bob, inside(outer.id, "~0")));
@@ -90,8 +91,8 @@ CASE(inside_mode_decides, AS_ROOT)
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", raw_put(alice, &put, NULL, 0));
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_OK(raw_put(alice, &put, NULL, 0));
-	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(bob, put.name));
-	MUST_OK(raw_remove(alice, inside(outer.id, "~0")));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_end(bob, put.name));
+	MUST_OK(raw_end(alice, inside(outer.id, "~0")));
 }
 
 CASE(inside_names, 0)
@@ -108,7 +109,7 @@ CASE(inside_names, 0)
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
 		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", put_as(raw, wrong[i]));
 		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", get_as(raw, wrong[i]));
-		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", raw_remove(raw, wrong[i]));
+		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", raw_end(raw, wrong[i]));
 	}
 	MUST_REFUSE(WW_ERR_INVALID, "prefix", raw_watch(eye, "@x", 0));
 	MUST_REFUSE(WW_ERR_INVALID, "empty component", put_as(raw, inside(outer.id, "")));
@@ -145,7 +146,7 @@ CASE(inside_of_what_is_gone, 0)
 		put_as(raw, "@0123456789abcdef0123456789abcdef/x"));
 	MUST_OK(get_as(other, "outer"));
 	MUST_OK(put_as(raw, name));
-	MUST_OK(raw_remove(raw, "outer"));
+	MUST_OK(raw_end(raw, "outer"));
 	MUST_OK(raw_stat(other, name, &entry));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(other, name));
 	MUST_OK(get_as(raw, name));
@@ -157,7 +158,7 @@ CASE(inside_of_what_is_gone, 0)
 	MUST_OK(raw_release(raw, outer.id));
 	MUST_OK(raw_release(other, outer.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(raw, name));
-	MUST_OK(raw_remove(raw, name));
+	MUST_OK(raw_end(raw, name));
 }
 
 CASE(inside_wait_met, 0)
@@ -204,7 +205,7 @@ static void wait_until(struct raw *maker, const struct ww_wire_put *outer,
 
 static void remove_it(struct raw *maker, const struct ww_wire_put *outer)
 {
-	MUST_OK(raw_remove(maker, outer->name));
+	MUST_OK(raw_end(maker, outer->name));
 }
 
 static void leave(struct raw *maker, const struct ww_wire_put *outer)
@@ -237,6 +238,7 @@ CASE(inside_wait_ends_with_time, ONCE)
 	struct raw *raw = peer();
 	struct ww_wire_put outer = raw_object("outer");
 
+	outer.kind = WW_WIRE_KIND_BARRIER; /* a memory would go on */
 	outer.mode = 0644;
 	outer.life = WW_WIRE_LIFE_KEPT;
 	outer.ttl_ns = 5000 * MS * check_slowness();
@@ -281,7 +283,7 @@ CASE(inside_not_in_version_1, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", put_as(raw, name));
 	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", get_as(raw, name));
 	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_stat(raw, name, &entry));
-	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_remove(raw, name));
+	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_end(raw, name));
 	MUST_OK(put_as(raw, "x@y"));
 }
 
@@ -386,13 +388,13 @@ CASE(inside_member_is_its_own, ONCE)
 	MUST_OK(page_put(raw, &outer, &pages[0]));
 	MUST_OK(get_as(other, "outer"));
 	MUST_OK(page_put(other, &member, &pages[1]));
-	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_remove(raw, member.name));
+	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_end(raw, member.name));
 	thief = raw_object(member.name);
 	thief.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_put(raw, &thief, NULL, 0));
-	MUST_OK(raw_remove(other, member.name));
+	MUST_OK(raw_end(other, member.name));
 	MUST_OK(raw_put(raw, &thief, NULL, 0));
-	MUST_OK(raw_remove(raw, thief.name));
+	MUST_OK(raw_end(raw, thief.name));
 	MUST_OK(raw_release(raw, outer.id));
 	page_close(&pages[0]);
 	page_close(&pages[1]);
@@ -415,8 +417,8 @@ CASE(inside_member_of_another_user, ROOT_ONCE)
 	MUST_OK(get_as(second, "outer"));
 	MUST_OK(get_as(bob, "outer"));
 	MUST_OK(page_put(bob, &member, &pages[1]));
-	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(second, member.name));
-	MUST_OK(raw_remove(alice, member.name));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_end(second, member.name));
+	MUST_OK(raw_end(alice, member.name));
 	MUST_EQUAL(0, pages[1].page->lost);
 	raw_close(bob);
 	page_wait_lost(&pages[1], 0);
@@ -469,12 +471,12 @@ CASE(inside_stays, 0)
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_as(raw, put.name));
 	MUST_OK(put_as(raw, inside(outer.id, "plain")));
 	MUST_OK(get_as(other, inside(outer.id, "plain")));
-	MUST_OK(raw_remove(raw, inside(outer.id, "plain")));
+	MUST_OK(raw_end(raw, inside(outer.id, "plain")));
 	MUST_OK(raw_release(other, put.id));
 	wait_for(raw, &(struct want){3, 3, UINT64_MAX, UINT64_MAX, 0});
 	/* It goes with the outer one. */
-	MUST_OK(raw_remove(raw, "outer"));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_remove(raw, put.name));
+	MUST_OK(raw_end(raw, "outer"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_end(raw, put.name));
 	page_close(&page);
 }
 
@@ -498,7 +500,7 @@ CASE(inside_stays_not, 0)
 	MUST_OK(page_put(raw, &put, &page));
 	MUST_OK(get_as(waiter, "outer"));
 	serial = raw_ask_get(waiter, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ);
-	MUST_OK(raw_remove(raw, put.name));
+	MUST_OK(raw_end(raw, put.name));
 	MUST_OK(raw_release(raw, put.id));
 	MUST(raw_is_silent(waiter));
 	put.flags = 0;
@@ -518,7 +520,7 @@ CASE(inside_stays_not, 0)
 	strcpy(put.name, inside(other.id, "seat"));
 	MUST_REFUSE(WW_ERR_INVALID, "without descriptors", page_put(raw, &put, &page));
 	MUST_OK(raw_release(raw, other.id));
-	MUST_OK(raw_remove(raw, "outer"));
+	MUST_OK(raw_end(raw, "outer"));
 	MUST_OK(raw_answered(waiter, serial));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "was removed", raw_refusal(waiter));
 	page_close(&page);
@@ -550,7 +552,7 @@ CASE(inside_is_complete, 0)
 	MUST_REFUSE(WW_ERR_ACCESS, "put it", raw_seal(raw, put.id, WW_WIRE_STATE_SEALED));
 	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
 	wait_for(raw, &(struct want){3, 2, 3, UINT64_MAX, 0});
-	MUST_OK(raw_remove(maker, plain.name));
+	MUST_OK(raw_end(maker, plain.name));
 	MUST_OK(raw_release(maker, plain.id));
 	MUST_OK(raw_release(maker, put.id));
 	wait_for(raw, &(struct want){2, 2, 1, 2, 0});
@@ -575,7 +577,7 @@ CASE(inside_of_its_replacement, 0)
 	strcpy(outer.name, put.name);
 	outer.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_OK(raw_put(raw, &outer, NULL, 0));
-	MUST_OK(raw_remove(raw, put.name));
+	MUST_OK(raw_end(raw, put.name));
 	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
 	MUST_OK(raw_release(raw, outer.id));
 	page_close(&page);

@@ -216,8 +216,8 @@ CASE(signal_page_removed_first, 0)
 
 	pid = start_signaller(&child, 2);
 	get_page(raw, "p0", &page);
-	MUST_OK(raw_remove(raw, "p0"));
-	MUST_OK(raw_remove(raw, "p1"));
+	MUST_OK(raw_end(raw, "p0"));
+	MUST_OK(raw_end(raw, "p1"));
 	wait_for(raw, &(struct want){2, 2, 3, 4, 0});
 	MUST_EQUAL(5, load(&page_cell(&page, 0)->completed));
 	child_kill(&child);
@@ -414,7 +414,7 @@ CASE(signal_page_broker_killed_before, ONCE)
 	set_stage(&stage);
 	page_make(&removed);
 	MUST_OK(page_put(stage.maker, &put, &removed));
-	MUST_OK(raw_remove(stage.waiter, "removed"));
+	MUST_OK(raw_end(stage.waiter, "removed"));
 	suite_kill_broker(stage.waiter);
 	suite_come_back(stage.waiter, true);
 	suite_come_back(stage.maker, true);

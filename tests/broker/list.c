@@ -99,7 +99,7 @@ CASE(list_while_changing, ONCE)
 		note(&listing, seen);
 		for (int i = 0; i < 60 && changed < MANY; i++, changed += 2) {
 			snprintf(name, sizeof(name), "g%d", MANY - 2 - changed);
-			MUST_OK(raw_remove(maker, name));
+			MUST_OK(raw_end(maker, name));
 			snprintf(name, sizeof(name), "n%d", changed);
 			put_named(maker, name);
 		}
@@ -159,7 +159,7 @@ CASE(list_who_holds_what, 0)
 	MUST_EQUAL(1, escrows);
 	MUST_OK(raw_call(taker, holds, &beyond, hold_listing, &listing));
 	MUST_EQUAL(0, listing.holds.count);
-	MUST_OK(raw_remove(maker, "looked-at"));
+	MUST_OK(raw_end(maker, "looked-at"));
 	/* Who keeps a removed one is still to be seen. */
 	MUST_OK(raw_call(taker, holds, &holds, hold_listing, &listing));
 	MUST_EQUAL(2, listing.holds.count);

@@ -94,8 +94,8 @@ CASE(message_versions, 0)
 	MUST_EQUAL(WW_WIRE_LEAST, welcome.least);
 	MUST_EQUAL(WW_WIRE_VERSION, welcome.most);
 	MUST_EQUAL(0, welcome.known);
-	refuse_versions(8, 9, "versions 8 to 9");
-	refuse_versions(8, 9, "1 to 7");
+	refuse_versions(9, 10, "versions 9 to 10");
+	refuse_versions(9, 10, "1 to 8");
 	refuse_versions(0, 0, "versions 0 to 0");
 	refuse_versions(9, 1, "versions 9 to 1");
 	refuse_versions(UINT16_MAX, UINT16_MAX, "65535");
@@ -268,7 +268,7 @@ CASE(message_refused_values, 0)
 	const struct ww_wire_put good = raw_object("good");
 	struct ww_wire_put put = good;
 	struct ww_wire_get get = {.access = WW_WIRE_ACCESS_READ, .flags = 4, .name = "good"};
-	struct ww_wire_remove message = {.flags = 1, .name = "good"};
+	struct ww_wire_remove message = {.flags = 2, .name = "good"};
 	struct ww_wire_granted granted;
 	struct ww_wire_done done;
 
@@ -307,7 +307,7 @@ CASE(message_refused_values, 0)
 	MUST_OK(raw_put(raw, &good, NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "flags", raw_call(raw, get, &get, granted, &granted));
 	MUST_REFUSE(WW_ERR_INVALID, "flags", raw_call(raw, remove, &message, done, &done));
-	MUST_OK(raw_remove(raw, "good"));
+	MUST_OK(raw_end(raw, "good"));
 }
 
 CASE(message_serials, 0)

@@ -92,7 +92,7 @@ static void refuse_everywhere(struct raw *raw, const char *name)
 	MUST_OK(raw_answered(raw, serial));
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_refusal(raw));
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_stat(raw, name, &entry));
-	MUST_REFUSE(WW_ERR_INVALID, "name", raw_remove(raw, name));
+	MUST_REFUSE(WW_ERR_INVALID, "name", raw_end(raw, name));
 }
 
 CASE(name_tricks, 0)
@@ -109,7 +109,7 @@ CASE(name_tricks, 0)
 		refuse_everywhere(raw, no_names[i]);
 	MUST_REFUSE(WW_ERR_INVALID, "empty", raw_get(raw, "", WW_WIRE_ACCESS_READ, &granted));
 	MUST_REFUSE(WW_ERR_INVALID, "empty", raw_stat(raw, "", &entry));
-	MUST_REFUSE(WW_ERR_INVALID, "empty", raw_remove(raw, ""));
+	MUST_REFUSE(WW_ERR_INVALID, "empty", raw_end(raw, ""));
 	for (size_t i = 0; i < CHECK_COUNT(no_prefixes); i++) {
 		struct ww_wire_list list = {0};
 

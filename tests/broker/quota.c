@@ -48,7 +48,7 @@ CASE(quota_bytes, 0)
 	MUST_REFUSE(WW_ERR_QUOTA, "bytes of objects", put_sized(raw, "c", 1));
 	MUST_REFUSE(WW_ERR_QUOTA, "limit of 65536", put_sized(raw, "c", INT64_MAX));
 	MUST_OK(put_sized(raw, "d", 0));
-	MUST_OK(raw_remove(raw, "b"));
+	MUST_OK(raw_end(raw, "b"));
 	MUST_REFUSE(WW_ERR_QUOTA, "holds 40960", put_sized(raw, "c", (24 << 10) + 1));
 	MUST_OK(put_sized(raw, "c", 24 << 10));
 }
@@ -68,7 +68,7 @@ CASE(quota_host_bytes, 0)
 	MUST_OK(raw_put(raw, &put, &fd, 1));
 	MUST_REFUSE(WW_ERR_QUOTA, "bytes of host memory", put_with_memory(raw, "b", 4 << 10, 1));
 	MUST_OK(put_sized(raw, "elsewhere", 1 << 30));
-	MUST_OK(raw_remove(raw, "a"));
+	MUST_OK(raw_end(raw, "a"));
 	MUST_OK(put_with_memory(raw, "b", 4 << 10, 2));
 }
 
@@ -76,18 +76,22 @@ CASE(quota_objects, 0)
 {
 	struct raw *raw;
 	struct ww_wire_put put = raw_object("a");
+	struct ww_wire_put old;
 
 	suite_start("[limits]\nobjects = 3\n", 0);
 	raw = peer();
-	put_named(raw, "a");
+	old = put_named(raw, "a");
 	put_named(raw, "b");
 	put_named(raw, "");
 	MUST_REFUSE(WW_ERR_QUOTA, "3 objects", put_sized(raw, "d", 1));
 	/* A name is never without its object, so the new one must fit beside the old one. */
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_REFUSE(WW_ERR_QUOTA, "objects", raw_put(raw, &put, NULL, 0));
-	MUST_OK(raw_remove(raw, "b"));
+	MUST_OK(raw_end(raw, "b"));
 	MUST_OK(raw_put(raw, &put, NULL, 0));
+	/* The old one goes on without its name while a process holds it. */
+	MUST_REFUSE(WW_ERR_QUOTA, "objects", put_sized(raw, "d", 1));
+	MUST_OK(raw_release(raw, old.id));
 	put_named(raw, "d");
 	MUST_REFUSE(WW_ERR_QUOTA, "objects", put_sized(raw, "e", 1));
 	raw_close(raw);
@@ -106,7 +110,7 @@ CASE(quota_fds, 0)
 	MUST_REFUSE(WW_ERR_QUOTA, "descriptors", put_with_memory(raw, "b", 4096, 3));
 	wait_for(raw, &(struct want){1, 1, 1, 8, 0});
 	MUST_OK(put_with_memory(raw, "b", 4096, 2));
-	MUST_OK(raw_remove(raw, "a"));
+	MUST_OK(raw_end(raw, "a"));
 	MUST_OK(put_with_memory(raw, "c", 4096, 8));
 }
 
@@ -137,7 +141,7 @@ CASE(quota_holds, 0)
 	MUST_OK(raw_release(other, put.id));
 	MUST_OK(raw_export(raw, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	MUST_REFUSE(WW_ERR_QUOTA, "holds", put_sized(raw, "d", 1));
-	MUST_OK(raw_remove(raw, "a")); /* its escrow goes with it, its holder stays */
+	MUST_OK(raw_end(raw, "a")); /* its escrow goes with it, its holder stays */
 	MUST_OK(put_sized(raw, "d", 1));
 }
 
@@ -259,7 +263,7 @@ CASE(quota_survives_huge_numbers, 0)
 	MUST_OK(put_sized(raw, "b", INT64_MAX));
 	MUST_REFUSE(WW_ERR_QUOTA, "bytes of objects", put_sized(raw, "c", 2));
 	MUST_REFUSE(WW_ERR_QUOTA, "bytes of objects", put_sized(raw, "c", INT64_MAX));
-	MUST_OK(raw_remove(raw, "a"));
+	MUST_OK(raw_end(raw, "a"));
 	MUST_OK(put_sized(raw, "c", 1));
 	MUST_REFUSE(WW_ERR_INVALID, "at most 8", raw_reserve(raw, 1, 9));
 	MUST_REFUSE(WW_ERR_INVALID, "at most 8", raw_reserve(raw, 1, UINT32_MAX));
@@ -289,10 +293,10 @@ CASE(reserve_in_turn, 0)
 	second = raw_ask_reserve(small, 10, 0);
 	wait_for(holder, &(struct want){2, 3, 2, 0, 2});
 	MUST_REFUSE(WW_ERR_QUOTA, "wait in turn", put_sized(holder, "c", 10));
-	MUST_OK(raw_remove(holder, "a"));
+	MUST_OK(raw_end(holder, "a"));
 	wait_for(holder, &(struct want){2, 3, 2, 0, 2}); /* one is removed and held */
 	MUST(raw_is_silent(large) && raw_is_silent(small));
-	MUST_OK(raw_remove(holder, "b"));
+	MUST_OK(raw_end(holder, "b"));
 	MUST_OK(raw_answered(large, first));
 	MUST_OK(raw_take(large, done, &done));
 	MUST_OK(raw_answered(small, second));
@@ -323,7 +327,7 @@ CASE(reserve_twice, 0)
 	first = raw_ask_reserve(raw, 20, 0);
 	second = raw_ask_reserve(raw, 30, 0);
 	wait_for(holder, &(struct want){2, 2, 2, 0, 2});
-	MUST_OK(raw_remove(holder, "a"));
+	MUST_OK(raw_end(holder, "a"));
 	MUST_OK(raw_answered(raw, first));
 	MUST_OK(raw_take(raw, done, &done));
 	MUST_OK(raw_answered(raw, second));
@@ -332,7 +336,7 @@ CASE(reserve_twice, 0)
 	MUST_OK(put_sized(raw, "z", 70));
 	MUST_REFUSE(WW_ERR_QUOTA, "holds 100 bytes", put_sized(raw, "more", 1));
 	/* The next put uses it, also one that is refused. */
-	MUST_OK(raw_remove(raw, "z"));
+	MUST_OK(raw_end(raw, "z"));
 	MUST_OK(raw_reserve(raw, 70, 0));
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_sized(raw, "y", 1));
 	MUST_OK(put_sized(holder, "z", 70));

@@ -36,7 +36,7 @@ static void put_get_remove(struct raw *raw, const char *name)
 	MUST_OK(raw_put(raw, &put, &fd, 1));
 	MUST_OK(raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
 	MUST_EQUAL(1, raw->fd_count);
-	MUST_OK(raw_remove(raw, name));
+	MUST_OK(raw_end(raw, name));
 	MUST_OK(raw_release(raw, put.id));
 }
 
@@ -147,7 +147,7 @@ static void must_recover(uid_t uid, int memory)
 		if (status == WW_OK)
 			status = put_fd(&raw, "recovered", memory);
 		if (status == WW_OK)
-			MUST_OK(raw_remove(&raw, "recovered"));
+			MUST_OK(raw_end(&raw, "recovered"));
 		raw_close(&raw);
 		if (status == WW_OK || ww_clock_now_ns() >= deadline_ns) {
 			MUST_OK(status);
@@ -404,7 +404,7 @@ CASE(receiver_hears_last, AS_ROOT)
 		MUST_OK(raw_receive(other));
 		MUST_OK(raw_take(other, granted, &granted));
 		MUST_OK(raw_release(other, put.id));
-		MUST_OK(raw_remove(other, "kept"));
+		MUST_OK(raw_end(other, "kept"));
 		MUST_OK(raw_release(other, mark.id));
 		wait_for(other, &(struct want){0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0});
 		raw_close(alice);
@@ -498,8 +498,8 @@ CASE(receiver_waits_for_cpu, AS_ROOT | ONCE)
 		child_kill(&busy[i]);
 	MUST_OK(raw_receive(alice));
 	MUST_OK(raw_refusal(alice));
-	MUST_OK(raw_remove(alice, "hers"));
-	MUST_OK(raw_remove(alice, "usual"));
+	MUST_OK(raw_end(alice, "hers"));
+	MUST_OK(raw_end(alice, "usual"));
 	close(sockets[0]);
 	close(sockets[1]);
 }
@@ -515,7 +515,7 @@ CASE(receiver_is_killed, AS_ROOT | ONCE)
 	MUST_OK(raw_condition(root, &now));
 	for (int round = 0; round < 10; round++) {
 		MUST_OK(put_fd(alice, "mine", memory));
-		MUST_OK(raw_remove(alice, "mine"));
+		MUST_OK(raw_end(alice, "mine"));
 		receiver = find_receiver((pid_t)now.pid);
 		MUST(receiver > 0);
 		MUST_CALL(kill(receiver, SIGKILL));

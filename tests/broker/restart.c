@@ -21,13 +21,21 @@ void suite_kill_broker(struct raw *raw)
 
 void suite_come_back(struct raw *raw, bool is_known)
 {
+	suite_come_back_as(raw, geteuid(), getegid(), is_known);
+}
+
+void suite_come_back_as(struct raw *raw, uid_t uid, gid_t gid, bool is_known)
+{
 	uint8_t process_id[WW_WIRE_ID_BYTES];
 	struct ww_wire_hello hello;
 	struct ww_wire_welcome welcome;
 
 	memcpy(process_id, raw->process_id, sizeof(process_id));
 	raw_close(raw);
-	raw_connect(raw, daemon_now->address);
+	if (uid == geteuid())
+		raw_connect(raw, daemon_now->address);
+	else
+		raw_connect_as(raw, daemon_now->address, uid, gid);
 	memcpy(raw->process_id, process_id, sizeof(process_id));
 	hello = raw_greeting(raw);
 	MUST_OK(raw_call(raw, hello, &hello, welcome, &welcome));
@@ -111,7 +119,7 @@ CASE(restart_keeps_all, ONCE)
 	MUST_OK(raw_put(raw, &writing, &fd, 1));
 	MUST_OK(raw_put(raw, &kept, &fd, 1));
 	MUST_OK(raw_put(raw, &removed, &fd, 1));
-	MUST_OK(raw_remove(raw, "removed"));
+	MUST_OK(raw_end(raw, "removed"));
 	MUST_OK(raw_export(raw, kept.id, WW_WIRE_ACCESS_READ, 1, 60000 * MS, secret));
 	MUST_OK(raw_get(other, "kept", WW_WIRE_ACCESS_READ, &granted));
 	for (int round = 0; round < 3; round++) {
@@ -141,7 +149,7 @@ CASE(restart_keeps_all, ONCE)
 	confirm(raw, &held, 1, true, &confirmed);
 	MUST_EQUAL(0, confirmed.unknown.count);
 	MUST_OK(raw_import(peer(), kept.id, secret, WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_remove(raw, "kept"));
+	MUST_OK(raw_end(raw, "kept"));
 	raw_close(raw);
 	raw_close(other);
 	wait_for(peer(), &(struct want){1, 2, 1, 0, 0}); /* the importer holds it */
@@ -222,7 +230,7 @@ CASE(restart_keeps_deliveries_in_order, ONCE)
 	MUST_EQUAL(1, done.count);
 	MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.older_ns = 0}, &done));
 	MUST_EQUAL(4, done.count);
-	MUST_OK(raw_remove(maker, "delivered"));
+	MUST_OK(raw_end(maker, "delivered"));
 	raw_close(maker);
 }
 
@@ -246,7 +254,7 @@ CASE(daemon_leaves_when_idle, ONCE)
 	MUST_CALL(kill(idle.supervisor, SIGHUP));
 	broker_hear_ready(&idle);
 	raw_open(&raw, idle.address);
-	MUST_OK(raw_remove(&raw, "kept"));
+	MUST_OK(raw_end(&raw, "kept"));
 	raw_close(&raw);
 	broker_wait(&idle);
 }

@@ -305,7 +305,7 @@ CASE(signal_page_released_in_order, 0)
 	memset(put.id, 1, sizeof(put.id));
 	MUST_OK(page_put(raw, &put, &page));
 	MUST_OK(raw_get(other, "page", WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_remove(raw, "page"));
+	MUST_OK(raw_end(raw, "page"));
 	wait_for(raw, &(struct want){2, 2, 3, 2, 1});
 	MUST_OK(page_put(raw, &put, &page));
 	wait_for(raw, &(struct want){3, 2, 3, 3, 1});
@@ -336,7 +336,7 @@ CASE(signal_page_put_anew_refused, ONCE)
 	MUST_OK(page_put(raw, &put, &page));
 	MUST_OK(raw_get(waiter, "page", WW_WIRE_ACCESS_READ, &granted));
 	page_take(&theirs, waiter->fds[0]);
-	MUST_OK(raw_remove(raw, "page"));
+	MUST_OK(raw_end(raw, "page"));
 	MUST_OK(raw_put(raw, &other, (int[]){page.reader}, 1));
 	MUST_REFUSE(WW_ERR_QUOTA, "descriptors", page_put(raw, &put, &page));
 	raw_close(raw);
@@ -384,7 +384,7 @@ CASE(signal_page_charges, 0)
 	MUST_REFUSE(WW_ERR_QUOTA, "descriptors", page_put(raw, &put, &page));
 	wait_for(raw, &(struct want){1, 1, 1, 3, 0});
 	/* What is removed while its maker lives and holds it still costs the page. */
-	MUST_OK(raw_remove(raw, "a"));
+	MUST_OK(raw_end(raw, "a"));
 	wait_for(raw, &(struct want){1, 1, 1, 2, 0});
 	MUST_OK(page_put(raw, &put, &page));
 	wait_for(raw, &(struct want){2, 1, 2, 5, 0});

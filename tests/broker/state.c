@@ -91,7 +91,7 @@ CASE(state_writer_ends, 0)
 	put = put_writing(maker, "half");
 	first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
 	wait_for(maker, &(struct want){1, 2, 1, 0, 1});
-	MUST_OK(raw_remove(maker, "half"));
+	MUST_OK(raw_end(maker, "half"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
 		raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
 	put_named(maker, "half");
@@ -130,11 +130,11 @@ CASE(state_removed, 0)
 	MUST_OK(raw_get(other, "removed", WW_WIRE_ACCESS_READ, &granted));
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	wait_for(maker, &(struct want){1, 2, 3, 1, 0});
-	MUST_OK(raw_remove(maker, "removed"));
+	MUST_OK(raw_end(maker, "removed"));
 	/* Named by nothing, held by both, its descriptor closed, its token worthless. */
 	wait_for(maker, &(struct want){1, 2, 2, 0, 0});
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_stat(other, "removed", &entry));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_remove(other, "removed"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_end(other, "removed"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "ended",
 		raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold",
@@ -145,7 +145,7 @@ CASE(state_removed, 0)
 	MUST_EQUAL(0, entry.fd_count);
 	/* The name is free, and so is the id. */
 	put_named(maker, "removed");
-	MUST_OK(raw_remove(maker, "removed"));
+	MUST_OK(raw_end(maker, "removed"));
 	put.name[0] = 'R';
 	MUST_OK(raw_put(maker, &put, &fd, 1));
 	MUST_EQUAL(2, find_in_list(other, put.id, &entry));
@@ -197,7 +197,7 @@ CASE(state_lives, 0)
 	MUST_EQUAL(0, entry.holders);
 	MUST_EQUAL(UINT64_MAX, entry.left_ns);
 	MUST_OK(raw_release(other, owner.id));
-	MUST_OK(raw_remove(other, "kept"));
+	MUST_OK(raw_end(other, "kept"));
 	wait_for(other, &(struct want){0, 1, 0, 0, 0});
 }
 
@@ -214,7 +214,7 @@ CASE(state_time_to_live, 0)
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	MUST_OK(raw_stat(maker, "brief", &entry));
 	MUST(entry.left_ns <= 60000 * MS && entry.left_ns > 1000 * MS);
-	MUST_OK(raw_remove(maker, "brief"));
+	MUST_OK(raw_end(maker, "brief"));
 	MUST_OK(raw_release(maker, put.id));
 	put.ttl_ns = 1;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
@@ -226,14 +226,15 @@ CASE(state_time_to_live, 0)
 	raw_hear_event(eyes, WW_WIRE_WHAT_EXPIRED, "brief");
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(maker, "brief", &entry));
 	MUST_EQUAL(1, find_in_list(maker, put.id, &entry));
-	MUST_EQUAL(WW_WIRE_STATE_REMOVED, entry.state);
+	MUST_EQUAL(WW_WIRE_STATE_SEALED, entry.state); /* it goes on without a name */
+	MUST_EQUAL(0, strlen(entry.name));
 	put = raw_object("endless");
 	put.life = WW_WIRE_LIFE_KEPT;
 	put.ttl_ns = UINT64_MAX;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	MUST_OK(raw_stat(maker, "endless", &entry));
 	MUST(entry.left_ns > UINT64_MAX / 2);
-	MUST_OK(raw_remove(maker, "endless"));
+	MUST_OK(raw_end(maker, "endless"));
 }
 
 CASE(state_replace, 0)
@@ -304,15 +305,15 @@ CASE(state_remove_by_id, 0)
 	struct ww_wire_put put = put_replacement(other, "current", WW_WIRE_STATE_SHARED);
 	struct ww_wire_put next = put_replacement(other, "current", WW_WIRE_STATE_WRITING);
 
-	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "current", old.id));
-	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "other", put.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove(maker, "current", old.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove(maker, "other", put.id));
 	must_be_found(maker, "current", &put);
-	MUST_OK(raw_remove_object(maker, "current", put.id));
-	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "current", put.id));
+	MUST_OK(raw_remove(maker, "current", put.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove(maker, "current", put.id));
 	MUST_OK(raw_seal(other, next.id, WW_WIRE_STATE_SHARED));
 	must_be_found(maker, "current", &next);
-	MUST_OK(raw_remove_object(maker, "current", next.id));
-	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove(maker, "current"));
+	MUST_OK(raw_remove(maker, "current", next.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_end(maker, "current"));
 }
 
 /*
@@ -338,7 +339,7 @@ CASE(state_replaced_when_ready, 0)
 	MUST_OK(raw_put(writer, &put, NULL, 0)); /* as after a connection that broke */
 	/* Of two that are being written the one that was put last. */
 	next = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "its name was removed or given to another object",
 		raw_seal(writer, put.id, WW_WIRE_STATE_SEALED));
 	put = put_replacement(writer, "current", WW_WIRE_STATE_WRITING);
 	MUST_OK(raw_watch(late, "", WW_WIRE_WATCH_FLAG_EXISTING));
@@ -358,10 +359,10 @@ CASE(state_replaced_when_ready, 0)
 	/* What is ready at once is later than what is being written. */
 	next = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
 	old = put_replacement(maker, "current", WW_WIRE_STATE_SEALED);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "its name was removed or given to another object",
 		raw_seal(maker, next.id, WW_WIRE_STATE_SEALED));
 	must_be_found(maker, "current", &old);
-	MUST_OK(raw_remove(maker, "current"));
+	MUST_OK(raw_end(maker, "current"));
 }
 
 /* Whose old one ends before: then it is like any that is being written. */
@@ -395,7 +396,7 @@ CASE(state_replacement_is_left, 0)
 	must_be_granted(other, serial, WW_WIRE_STATE_SEALED);
 	/* Removed is the name: what is to have it, too. */
 	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
-	MUST_OK(raw_remove(other, "current"));
+	MUST_OK(raw_end(other, "current"));
 	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
 	MUST(raw_is_silent(eyes));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "current", &entry));
@@ -442,9 +443,9 @@ static void refuse_other_time(struct raw *raw)
 	MUST_REFUSE(WW_ERR_EXISTS, "a second put", raw_put(raw, &put, NULL, 0));
 	put.ttl_ns = 0;
 	MUST_REFUSE(WW_ERR_EXISTS, "a second put", raw_put(raw, &put, NULL, 0));
-	MUST_OK(raw_remove(raw, "timed"));
+	MUST_OK(raw_end(raw, "timed"));
 	MUST_OK(raw_put(raw, &put, NULL, 0));
-	MUST_OK(raw_remove(raw, "timed"));
+	MUST_OK(raw_end(raw, "timed"));
 	MUST_OK(raw_release(raw, put.id));
 }
 
@@ -596,21 +597,22 @@ CASE(escrow_time, 0)
 	MUST_OK(raw_watch(eyes, "", 0));
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	raw_close(maker);
-	/* In flight, so it lives without its maker. */
+	/* In flight, so it lives without its maker, but not its name. */
+	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "in-flight");
 	wait_for(eyes, &(struct want){1, 0, 1, 0, 1});
 	maker = peer();
 	MUST_OK(raw_import(maker, put.id, secret, WW_WIRE_ACCESS_READ,
 		&(struct ww_wire_granted){0}));
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 1, secret));
 	wait_for(maker, &(struct want){1, 1, 2, 0, 1}); /* the short one has ended */
-	MUST_OK(raw_remove(maker, "in-flight"));
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "in-flight");
+	MUST_OK(raw_end_id(maker, put.id));
 	put = put_named(maker, "short");
 	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "short");
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "short");
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 20 * MS, secret));
 	raw_close(maker);
 	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "short");
+	wait_for(eyes, &(struct want){0, 0, 0, 0, 1});
 }
 
 CASE(escrow_uses, 0)
@@ -655,7 +657,7 @@ CASE(revoke_by_maker_only, 0)
 	MUST_REFUSE(WW_ERR_ACCESS, "put", raw_revoke(other, put.id)); /* nor a holder */
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker", raw_revoke(maker, id));
 	MUST_OK(raw_import(peer(), put.id, secret, WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_remove(maker, "guarded"));
+	MUST_OK(raw_end(maker, "guarded"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "any more", raw_revoke(maker, put.id));
 }
 
@@ -689,7 +691,7 @@ CASE(revoke_ends_tokens, 0)
 	MUST_OK(raw_import(late, put.id, fresh, WW_WIRE_ACCESS_READ, &granted));
 	MUST_REFUSE(WW_ERR_ACCESS, "",
 		raw_import(late, put.id, fresh, WW_WIRE_ACCESS_WRITE, &granted));
-	MUST_OK(raw_remove(maker, "twice"));
+	MUST_OK(raw_end(maker, "twice"));
 }
 
 /*
@@ -741,5 +743,5 @@ CASE(escrow_limits, 0)
 		raw_import(peer(), put.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
 	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
 		raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 0, 0, secret));
-	MUST_OK(raw_remove(maker, "limited"));
+	MUST_OK(raw_end(maker, "limited"));
 }

@@ -79,6 +79,7 @@ struct raw *old_peer(void);
  */
 void suite_kill_broker(struct raw *raw);
 void suite_come_back(struct raw *raw, bool is_known);
+void suite_come_back_as(struct raw *raw, uid_t uid, gid_t gid, bool is_known);
 
 /* Puts an object without descriptors: sealed, held, mode 0600. */
 struct ww_wire_put put_named(struct raw *raw, const char *name);

@@ -207,7 +207,7 @@ static void scene_step(struct raw *raw, uint32_t number)
 		(void)raw_release(raw, scene.ids[number]);
 		break;
 	case 4:
-		(void)raw_remove(raw, name);
+		(void)raw_end(raw, name);
 		break;
 	case 5:
 		(void)raw_export(raw, scene.ids[number], WW_WIRE_ACCESS_READ, below(3),
@@ -510,7 +510,7 @@ CASE(largest_holder_cannot_hide, ONCE)
 		puts[i] = raw_object("fake");
 		puts[i].bytes = fakes[i];
 		MUST_OK(raw_put(raw, &puts[i], NULL, 0));
-		MUST_OK(raw_remove(raw, "fake"));
+		MUST_OK(raw_end(raw, "fake"));
 	}
 	MUST_EQUAL(4, first_holder(other).held);
 	MUST_EQUAL(UINT64_MAX, first_holder(other).held_bytes);
@@ -552,7 +552,7 @@ CASE(holds_of_an_object, ONCE)
 	MUST_EQUAL(70, listing.entry.escrows);
 
 	/* Removed, it is still there for those who look; its tokens have ended. */
-	MUST_OK(raw_remove(maker, "object"));
+	MUST_OK(raw_end(maker, "object"));
 	MUST_OK(raw_call(maker, object_holds, &message, object_hold_listing, &listing));
 	MUST_EQUAL(WW_WIRE_STATE_REMOVED, listing.entry.state);
 	MUST_EQUAL(4, listing.holds.count);

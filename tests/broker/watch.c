@@ -22,7 +22,7 @@ CASE(watch_events, 0)
 	put_named(maker, "a/two");
 	put_named(maker, ""); /* nobody's business */
 	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
-	MUST_OK(raw_remove(maker, "a/one"));
+	MUST_OK(raw_end(maker, "a/one"));
 	MUST_OK(raw_receive(all));
 	MUST_OK(raw_take(all, event, &event));
 	MUST_EQUAL(0, all->header.serial);
@@ -91,7 +91,7 @@ CASE(watch_existing, 0)
 	/* Some at the end, which it was not told of yet, and some that it was. */
 	for (int i = 1; i < EXISTING; i += 300) {
 		snprintf(name, sizeof(name), "w/%d", i);
-		MUST_OK(raw_remove(maker, name));
+		MUST_OK(raw_end(maker, name));
 		snprintf(name, sizeof(name), "w/%d", EXISTING + i);
 		put_named(maker, name);
 	}
@@ -150,7 +150,7 @@ CASE(watch_by_a_hundred, 0)
 	for (size_t i = 0; i < 30; i++) {
 		snprintf(name, sizeof(name), "h/%zu", i % 10);
 		put_named(maker, name);
-		MUST_OK(raw_remove(maker, name));
+		MUST_OK(raw_end(maker, name));
 	}
 	for (size_t i = 0; i < CHECK_COUNT(eyes); i++) {
 		for (size_t k = 0; k < (i < 50 ? 30 : 3); k++) {

@@ -306,6 +306,57 @@ SCENE_CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 }
 
+/* The name of a memory is a link: when it goes, who has the memory still has it and can send it. */
+SCENE_CASE(broker_name_is_a_link, WW_CAP_EXPORT)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_memory *memory = scene_make(BYTES, 3);
+	ww_memory *next = scene_make(BYTES, 4);
+	ww_memory *got;
+	struct ww_token token;
+
+	MUST_OK(ww_memory_info_get(memory, &info));
+	scene_put(memory, "x", 0, WW_LIFE_KEPT, WW_STATE_SHARED);
+	MUST_OK(ww_memory_put(next, scene.broker, "x", PUT(.flags = WW_PUT_REPLACE), 0, NULL));
+	MUST_OK(ww_memory_export(memory, scene.broker, NULL, NULL, &token));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &got, NULL));
+	pattern_verify(got, 3);
+	ww_memory_unref(got);
+	scene_put(memory, "y", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	got = scene_get("y", WW_ACCESS_READ);
+	pattern_verify(got, 3);
+	ww_memory_unref(got);
+	MUST_OK(ww_broker_remove(scene.broker, "y"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "y", ww_broker_end(scene.broker, "y", info.object_id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "x", ww_broker_end(scene.broker, "x", info.object_id));
+	MUST_OK(ww_broker_end(scene.broker, NULL, info.object_id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "id", ww_broker_end(scene.broker, NULL, info.object_id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not hold",
+		ww_memory_export(memory, scene.broker, NULL, NULL, &token));
+	pattern_verify(memory, 3);
+	scene_put(memory, "y", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	MUST_OK(ww_broker_end(scene.broker, "y", info.object_id));
+	ww_memory_unref(memory);
+	ww_memory_unref(next);
+}
+
+/* Its name goes while it is written: it is ready without one, and can get another. */
+SCENE_CASE(broker_name_goes_while_written, WW_CAP_EXPORT)
+{
+	ww_memory *memory = scene_make(BYTES, 5);
+	ww_memory *got;
+
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "its name was removed",
+		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	got = scene_get("x", WW_ACCESS_READ);
+	pattern_verify(got, 5);
+	ww_memory_unref(got);
+	ww_memory_unref(memory);
+}
+
 SCENE_CASE(broker_seal_refuses, WW_CAP_EXPORT)
 {
 	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
@@ -523,6 +574,7 @@ SCENE_CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 	MISUSED(ww_memory_import(scene.device, scene.broker, NULL, NULL, NULL, &got, NULL));
 	MISUSED(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, NULL, NULL));
 	MISUSED(ww_broker_remove(scene.broker, NULL));
+	MISUSED(ww_broker_end(scene.broker, NULL, NULL));
 	MISUSED(ww_broker_stat(scene.broker, NULL, &info));
 	MISUSED(ww_broker_stat(scene.broker, "x", NULL));
 	MISUSED(ww_snapshot_create(scene.broker, NULL, 0, NULL));

@@ -368,7 +368,7 @@ SCENE_CASE(broker_object_map_later, WW_CAP_EXPORT)
 		ww_memory_unref(again);
 		ww_memory_unref(mapped);
 	}
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	MUST_OK(ww_broker_end(scene.broker, "x", NULL));
 	refuse_map(object, 0, 0, WW_ERR_NOT_FOUND, "");
 	ww_object_unref(object);
 
@@ -378,7 +378,7 @@ SCENE_CASE(broker_object_map_later, WW_CAP_EXPORT)
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
 	ww_memory_unref(memory);
 	MUST_OK(map_object(object, 0, 0, &mapped));
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	MUST_OK(ww_broker_end(scene.broker, "x", NULL));
 	MUST_OK(map_object(object, 0, 0, &again));
 	MUST(again == mapped);
 	ww_object_unref(object);

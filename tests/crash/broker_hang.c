@@ -79,7 +79,7 @@ static void must_be_served(struct stage *stage)
 	MUST_CALL(kill(stage->broker, 0));
 	MUST_OK(raw_get(&raw, "kept", WW_WIRE_ACCESS_READ, &granted));
 	MUST_EQUAL(1, raw.fd_count);
-	MUST_OK(raw_remove(&raw, "kept"));
+	MUST_OK(raw_end(&raw, "kept"));
 	raw_close(&raw);
 }
 

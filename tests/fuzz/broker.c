@@ -160,7 +160,7 @@ static void step(struct peer *peer)
 static void clear_names(struct raw *raw)
 {
 	for (size_t i = 0; i < MESSAGE_NAMES; i++) {
-		ww_status status = raw_remove(raw, message_names[i]);
+		ww_status status = raw_end(raw, message_names[i]);
 
 		MUST(status == WW_OK || status == WW_ERR_NOT_FOUND);
 	}

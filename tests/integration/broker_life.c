@@ -239,12 +239,19 @@ SCENE_CASE(life_revoked, WW_CAP_EXPORT)
 	agent_must(&maker, WW_OK, "verify 5");
 	scene_has_objects(1);
 	agent_end(&maker);
-	/* What a process got it cannot revoke. */
+	/* Any process of the user that holds it may revoke, also when its maker has ended. */
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
 	agent_must(&maker, WW_OK, "put y state=shared");
 	memory = scene_get("y", WW_ACCESS_WRITE);
-	MUST_REFUSE(WW_ERR_ACCESS, "put", ww_memory_revoke(memory, NULL, NULL));
+	agent_must(&maker, WW_OK, "export");
+	token = agent_hear_token(&maker);
+	agent_end(&maker);
+	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	agent_start(&maker, NULL);
+	agent_send_token(&maker, &token);
+	agent_must(&maker, WW_ERR_ACCESS, "import");
+	agent_end(&maker);
 }
 
 /* The maker has ended, and what holds the memory is an object that maps nothing. */

@@ -93,10 +93,12 @@ ww_status obey_member_is(void)
 
 static struct child members[MEMBERS];
 
+static struct ww_token created; /* of the barrier "x" */
+
 static void create(uint32_t count)
 {
 	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = count), NULL, NULL));
+		WW_PARAMS(struct ww_barrier_params, .count = count), NULL, &created));
 }
 
 /* A barrier for the first members, which have yet to join it. */
@@ -295,19 +297,33 @@ CASE(barrier_arrived_and_died, 0)
 	end_members();
 }
 
-/* A new barrier of that name, for all to join. */
+static bool name_is_free(void)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+
+	return ww_broker_stat(scene.broker, "x", &info) == WW_ERR_NOT_FOUND;
+}
+
+/*
+ * All that had joined have ended or left: the name is free for a new barrier, although the escrow
+ * still keeps the old one.
+ */
 static void begin_anew(void)
 {
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	struct ww_token_info former = WW_INIT(struct ww_token_info);
+
+	MUST_OK(ww_token_info_get(&created, &former));
+	MUST(COMES_TRUE(name_is_free()));
 	create(MEMBERS);
 	join_all();
 	all_play(5);
+	MUST_OK(ww_broker_end(scene.broker, NULL, former.object_id));
 	end_members();
 }
 
 /*
- * One of those who have come dies before the last one comes: the others are told, and it takes a
- * new barrier.
+ * One of those who have come dies before the last one comes: the others are told, as is who comes
+ * later by a token, and it takes a new barrier.
  */
 CASE(barrier_died_before_all_joined, 0)
 {
@@ -322,15 +338,23 @@ CASE(barrier_died_before_all_joined, 0)
 	agent_answers_with(&members[2], WW_ERR_PEER_LOST, "member ");
 	sync_start(&members[1], NULL);
 	for (int i = 0; i < MEMBERS; i++) {
-		agent_tell(&members[i], "join x %d wait_ms=forever", i);
+		agent_send_token(&members[i], &created);
+		agent_tell(&members[i], "join - %d wait_ms=forever", i);
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "member ");
 	}
 	begin_anew();
 }
 
+static void join_by_token(struct child *member, const char *words, const char *pid)
+{
+	agent_send_token(member, &created);
+	agent_tell(member, "%s", words);
+	agent_answers_with(member, WW_ERR_PEER_LOST, pid);
+}
+
 /*
- * It was the first to come, and nobody else had. Those that come later are told, whatever rank they
- * ask for.
+ * It was the first to come, and nobody else had. Those that come later by a token are told,
+ * whatever rank they ask for.
  */
 CASE(barrier_died_before_anybody_came, 0)
 {
@@ -345,12 +369,12 @@ CASE(barrier_died_before_anybody_came, 0)
 	sync_start(&members[2], NULL);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < MEMBERS; i++) {
-			agent_tell(&members[i], "join x %d wait_ms=forever", i);
-			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
-			agent_tell(&members[i], "join x any wait_ms=forever");
-			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
-			agent_tell(&members[i], "join x any");
-			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
+			char rank[32];
+
+			snprintf(rank, sizeof(rank), "join - %d wait_ms=forever", i);
+			join_by_token(&members[i], rank, pid);
+			join_by_token(&members[i], "join - any wait_ms=forever", pid);
+			join_by_token(&members[i], "join - any", pid);
 		}
 		scene_has_objects(2);
 		sync_restart_broker();

@@ -298,19 +298,32 @@ ww_status raw_release(struct raw *raw, const uint8_t id[16])
 	return take_done(raw, raw_ask(raw, release, &release));
 }
 
-ww_status raw_remove(struct raw *raw, const char *name)
+static ww_status ask_to_remove(struct raw *raw, const char *name, const uint8_t id[16],
+	uint32_t flags)
 {
-	return raw_remove_object(raw, name, (const uint8_t[16]){0});
-}
-
-ww_status raw_remove_object(struct raw *raw, const char *name, const uint8_t id[16])
-{
-	struct ww_wire_remove message = {0};
+	struct ww_wire_remove message = {.flags = flags};
 
 	MUST(strlen(name) < sizeof(message.name));
 	strcpy(message.name, name);
 	memcpy(message.id, id, sizeof(message.id));
 	return take_done(raw, raw_ask(raw, remove, &message));
+}
+
+ww_status raw_remove(struct raw *raw, const char *name, const uint8_t id[16])
+{
+	return ask_to_remove(raw, name, id, 0);
+}
+
+/* An older broker, or one that speaks an older version, ends all objects. */
+ww_status raw_end(struct raw *raw, const char *name)
+{
+	return ask_to_remove(raw, name, (const uint8_t[16]){0},
+		raw_version(raw) < 8 ? 0 : WW_WIRE_REMOVE_FLAG_END);
+}
+
+ww_status raw_end_id(struct raw *raw, const uint8_t id[16])
+{
+	return ask_to_remove(raw, "", id, WW_WIRE_REMOVE_FLAG_END);
 }
 
 ww_status raw_stat(struct raw *raw, const char *name, struct ww_wire_entry *out_entry)

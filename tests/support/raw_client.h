@@ -120,8 +120,10 @@ uint32_t raw_ask_get(struct raw *raw, const char *name, uint8_t access); /* that
 ww_status raw_seal(struct raw *raw, const uint8_t id[16], uint8_t state);
 ww_status raw_revoke(struct raw *raw, const uint8_t id[16]);
 ww_status raw_release(struct raw *raw, const uint8_t id[16]);
-ww_status raw_remove(struct raw *raw, const char *name);
-ww_status raw_remove_object(struct raw *raw, const char *name, const uint8_t id[16]);
+/* Removes the name of an object, of this id unless that is zero; raw_end() ends it, memory too. */
+ww_status raw_remove(struct raw *raw, const char *name, const uint8_t id[16]);
+ww_status raw_end(struct raw *raw, const char *name);
+ww_status raw_end_id(struct raw *raw, const uint8_t id[16]);
 ww_status raw_stat(struct raw *raw, const char *name, struct ww_wire_entry *out_entry);
 ww_status raw_export(struct raw *raw, const uint8_t id[16], uint8_t access, uint32_t uses,
 	uint64_t escrow_ns, uint8_t out_secret[16]);

@@ -330,7 +330,7 @@ static void use_lists(struct scenario *scenario)
 	DO(list(scenario));
 	DO(ww_watch_create(scenario->broker, "torture/", WW_WATCH_EXISTING, &scenario->watch));
 	DO(hear(scenario));
-	DO(ww_broker_remove(scenario->broker, NAME));
+	DO(ww_broker_end(scenario->broker, NAME, NULL));
 	DO(hear(scenario));
 	DO(ask_how_it_is(scenario));
 }
@@ -338,7 +338,8 @@ static void use_lists(struct scenario *scenario)
 static ww_status finish(struct scenario *scenario, const char **out_step)
 {
 	if (scenario->is_over)
-		ww_broker_remove(scenario->broker, NAME);
+		ww_broker_end(scenario->broker, NAME,
+			NULL); /* its tokens would keep it for a time */
 	ww_snapshot_free(scenario->snapshot);
 	ww_watch_free(scenario->watch);
 	release_memories(scenario);

@@ -66,6 +66,8 @@ TEST("memory is put, found and removed by its name")
 	fast.no_slow_route = true;
 	CLAIM(memory::get(on, in, "cpp/named", fast).memory == got.memory);
 	in.remove("cpp/named");
+	CLAIM(in.try_end("cpp/named").status() == status::not_found);
+	CLAIM(in.try_end(id{}).status() == status::invalid);
 	REFUSED(status::not_found, in.stat("cpp/named"));
 	REFUSED(status::not_found, memory::get(on, in, "cpp/named"));
 	REFUSED(status::invalid, memory::create(on, bytes).put(in, "cpp//named"));

@@ -160,6 +160,18 @@ public:
 	}
 	void remove(std::string_view name) const { try_remove(name).value(); }
 
+	/* ww_broker_end() */
+	result<void> try_end(std::string_view name) const noexcept
+	{
+		return detail::done(ww_broker_end(get(), detail::c_name(name).get(), nullptr));
+	}
+	void end(std::string_view name) const { try_end(name).value(); }
+	result<void> try_end(const id &object_id) const noexcept
+	{
+		return detail::done(ww_broker_end(get(), nullptr, object_id.data()));
+	}
+	void end(const id &object_id) const { try_end(object_id).value(); }
+
 	/* ww_broker_stat() */
 	result<object_info> try_stat(std::string_view name) const noexcept
 	{

@@ -4,7 +4,7 @@ module warpway_broker
   use, intrinsic :: iso_c_binding
   use warpway_constants
   use warpway_handle
-  use warpway_raw, only: ww_broker_open, ww_broker_info_get, ww_broker_remove, ww_broker_stat, &
+  use warpway_raw, only: ww_broker_open, ww_broker_info_get, ww_broker_remove, ww_broker_end, ww_broker_stat, &
     ww_token_info_get, ww_token_to_text, ww_token_from_text
   implicit none
   private
@@ -16,6 +16,7 @@ module warpway_broker
     procedure :: open => broker_open
     procedure :: info => broker_info
     procedure :: remove => broker_remove
+    procedure :: end_object => broker_end
     procedure :: find => broker_find
   end type
 
@@ -57,7 +58,7 @@ contains
   end subroutine
 
   subroutine broker_remove(self, name, stat, errmsg)
-    !! Takes a name out: nobody can get the object any more, and who has it keeps it.
+    !! Removes a name. A memory goes on without it, and tokens in flight arrive; any other object ends.
     class(ww_broker), intent(in) :: self
     character(len=*), intent(in) :: name
     integer, intent(out), optional :: stat
@@ -70,6 +71,23 @@ contains
     object = find(self, kind_broker, status)
     call c_text(name, c_name, status)
     if (status == ww_ok) status = ww_broker_remove(object, c_name)
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  subroutine broker_end(self, name, stat, errmsg)
+    !! Ends the object of a name: nobody can get it any more, by a token neither; who has it keeps it.
+    class(ww_broker), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable :: c_name(:)
+    integer(c_int32_t) :: status
+    type(c_ptr) :: object
+
+    status = ww_ok
+    object = find(self, kind_broker, status)
+    call c_text(name, c_name, status)
+    if (status == ww_ok) status = ww_broker_end(object, c_name)
     call settle(status, stat, errmsg)
   end subroutine
 

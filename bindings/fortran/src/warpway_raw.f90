@@ -960,10 +960,19 @@ module warpway_raw
       integer(c_int32_t) :: answer
     end function
     function ww_broker_remove(broker, name) bind(c, name='ww_broker_remove') result(answer)
-      !! remove an object from a broker
+      !! remove a name from a broker
       import :: c_int32_t, c_ptr, c_char
       type(c_ptr), value :: broker
       character(kind=c_char), intent(in), optional :: name(*)
+      integer(c_int32_t) :: answer
+    end function
+    function ww_broker_end(broker, name, object_id) bind(c, name='ww_broker_end') &
+      result(answer)
+      !! end an object of a broker
+      import :: c_int32_t, c_int8_t, c_ptr, c_char
+      type(c_ptr), value :: broker
+      character(kind=c_char), intent(in), optional :: name(*)
+      integer(c_int8_t), intent(in), optional :: object_id(*)
       integer(c_int32_t) :: answer
     end function
     function ww_broker_stat(broker, name, info) bind(c, name='ww_broker_stat') result(answer)

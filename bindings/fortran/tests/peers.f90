@@ -146,6 +146,8 @@ contains
     call broker%remove('fortran/kept')
     call broker%find('fortran/kept', object, stat)
     call claim_status(stat, ww_err_not_found, 'a name that was removed')
+    call broker%end_object('fortran/kept', stat)
+    call claim_status(stat, ww_err_not_found, 'the end of an object that has no name')
     call memory%create(device, 4096_c_int64_t, ww_memory_host)
     call memory%put('fortran/bytes', broker=broker)
     call same%get('fortran/bytes', broker, stat=stat)

@@ -36,6 +36,17 @@ NATIVE(jint, brokerRemove)(THREAD, jlong broker, jbyteArray name)
 	return ww_broker_remove(object_of(broker), text_load(env, name, text));
 }
 
+NATIVE(jint, brokerEnd)(THREAD, jlong broker, jbyteArray name, jbyteArray object_id)
+{
+	uint8_t id[WW_OBJECT_ID_BYTES];
+	char text[TEXT_BYTES];
+
+	if (object_id)
+		(*env)->GetByteArrayRegion(env, object_id, 0, sizeof(id), (jbyte *)id);
+	return ww_broker_end(object_of(broker), name ? text_load(env, name, text) : NULL,
+		object_id ? id : NULL);
+}
+
 NATIVE(jint, brokerStat)(THREAD, jlong broker, jbyteArray name, jbyteArray out)
 {
 	char text[TEXT_BYTES];

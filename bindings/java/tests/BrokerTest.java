@@ -52,6 +52,11 @@ class BrokerTest {
 			fails(Status.NOT_FOUND, () -> Memory.get(device, broker, name, Access.READ, NOW));
 			fails(Status.TIMED_OUT, () -> Memory.get(device, broker, name, Access.READ,
 					Duration.ofMillis(20)));
+			memory.put(broker, name, new PutOptions());
+			broker.end(name);
+			fails(Status.NOT_FOUND, () -> broker.end(name));
+			fails(Status.NOT_FOUND, () -> broker.endById(memory.info().objectId()));
+			assertThrows(IllegalArgumentException.class, () -> broker.endById("0123"));
 		}
 	}
 

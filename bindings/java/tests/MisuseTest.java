@@ -69,6 +69,7 @@ class MisuseTest {
 				() -> Layout.of(null, 1), () -> Layout.of(DType.INT8, (long[]) null),
 				() -> Token.of((byte[]) null), () -> Token.of((String) null),
 				() -> broker.stat(null), () -> broker.remove(null), () -> broker.list(null),
+				() -> broker.end(null), () -> broker.endById(null),
 				() -> DType.of(null), () -> Timeline.get(broker, null, NOW),
 				() -> Memory.get(device, broker, null, Access.READ, NOW),
 				() -> timeline.put(broker, null, new NameOptions()),

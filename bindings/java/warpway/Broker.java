@@ -75,13 +75,38 @@ public final class Broker extends Handle {
 	}
 
 	/**
-	 * Removes an object. Processes that hold it keep what they have mapped.
+	 * Removes a name. A memory goes on without it: who has it can still send it, tokens in flight
+	 * arrive, and it can be put again. Any other object ends.
 	 *
 	 * @param name of the object
 	 */
 	public void remove(String name) {
 		try (NativeObject broker = use()) {
 			Status.check(Native.brokerRemove(broker.address, Struct.text(name)));
+		}
+	}
+
+	/**
+	 * Ends an object: its name is free, and its tokens in flight end, so nobody can get it any more.
+	 * Processes that hold it keep what they have mapped.
+	 *
+	 * @param name of the object
+	 */
+	public void end(String name) {
+		try (NativeObject broker = use()) {
+			Status.check(Native.brokerEnd(broker.address, Struct.text(name), null));
+		}
+	}
+
+	/**
+	 * Ends an object that may have no name, as {@link #end(String)}.
+	 *
+	 * @param objectId 32 hexadecimal digits, such as {@link ObjectInfo#objectId()}
+	 */
+	public void endById(String objectId) {
+		byte[] id = Struct.id(objectId);
+		try (NativeObject broker = use()) {
+			Status.check(Native.brokerEnd(broker.address, null, id));
 		}
 	}
 

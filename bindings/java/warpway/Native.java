@@ -78,6 +78,8 @@ final class Native {
 	static native byte[] brokerAddress(long broker);
 	static native int brokerInfo(long broker, byte[] out);
 	static native int brokerRemove(long broker, byte[] name);
+
+	static native int brokerEnd(long broker, byte[] name, byte[] objectId);
 	static native int brokerStat(long broker, byte[] name, byte[] out);
 	static native int snapshotCreate(long broker, byte[] prefix, long contents, long[] out);
 	static native void snapshotFree(long snapshot);

@@ -134,6 +134,19 @@ final class Struct {
 		}
 	}
 
+	/** What {@link #hex(byte[])} has written. */
+	static byte[] id(String text) {
+		byte[] bytes = new byte[16];
+		if (!text.matches("[0-9a-f]{32}")) {
+			throw new IllegalArgumentException("an object id is 32 hexadecimal digits, such as ObjectInfo.objectId(), not '"
+					+ text + "'");
+		}
+		for (int i = 0; i < bytes.length; i++) {
+			bytes[i] = (byte) Integer.parseInt(text.substring(2 * i, 2 * i + 2), 16);
+		}
+		return bytes;
+	}
+
 	static String hex(byte[] bytes) {
 		StringBuilder text = new StringBuilder();
 		for (byte value : bytes) {

@@ -51,6 +51,7 @@ PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *broker_list(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *broker_stat(PyObject *self, PyObject *name);
 PyObject *broker_remove(PyObject *self, PyObject *name);
+PyObject *broker_end(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *broker_who(PyObject *self, PyObject *unused);
 PyObject *broker_held_elsewhere(PyObject *self, PyObject *unused);
 PyObject *broker_in_flight(PyObject *self, PyObject *unused);

@@ -10,6 +10,7 @@ struct name_call {
 	ww_broker *broker;
 	const char *name;
 	struct ww_object_info info;
+	bool has_id;
 };
 
 static ww_status run_stat(void *call, uint64_t timeout_ns, ww_cancel *cancel)
@@ -28,6 +29,15 @@ static ww_status run_remove(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	(void)timeout_ns;
 	(void)cancel;
 	return ww_broker_remove(args->broker, args->name);
+}
+
+static ww_status run_end(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct name_call *args = call;
+
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_broker_end(args->broker, args->name, args->has_id ? args->info.object_id : NULL);
 }
 
 /* A str without zeros, as UTF-8; a new reference to bytes. */
@@ -72,6 +82,40 @@ PyObject *broker_remove(PyObject *self, PyObject *name)
 	struct name_call call = {.name = NULL};
 	ww_status status = run_with_name(self, run_remove, name, &call);
 
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	Py_RETURN_NONE;
+}
+
+/* @name: NULL: call->info.object_id says which */
+static ww_status run_with_id(PyObject *self, struct name_call *call)
+{
+	ww_status status = STATUS_RAISED;
+
+	call->broker = handle_borrow(self, &broker_class);
+	if (call->broker)
+		status = wait_run(core_of(self), run_end, call, 0, NULL);
+	handle_return(&broker_class, call->broker);
+	return status;
+}
+
+PyObject *broker_end(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"name", "object_id", NULL};
+	struct name_call call = {.info = WW_INIT(struct ww_object_info)};
+	PyObject *name = Py_None;
+	PyObject *id = Py_None;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$O:end", names, &name, &id))
+		return NULL;
+	if (name == Py_None && id == Py_None)
+		return PyErr_Format(PyExc_TypeError, "end() takes a name, an object_id or both");
+	call.has_id = id != Py_None;
+	if (call.has_id && !id_read(id, call.info.object_id))
+		return NULL;
+	status = name == Py_None ? run_with_id(self, &call)
+				 : run_with_name(self, run_end, name, &call);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
 	Py_RETURN_NONE;

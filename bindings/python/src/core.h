@@ -406,6 +406,9 @@ PyObject *info_object(struct core *core, enum core_type type, PyObject *const va
 PyObject *info_word(uint32_t value, const char *const words[], uint32_t count);
 PyObject *info_seconds(uint64_t ns);
 PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES]);
+
+/* An id as info_id() writes it; false with an exception. */
+bool id_read(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES]);
 PyObject *info_text(const char *text);
 
 /* The number of 4, or 8, bytes at an offset of a struct; the closure of a PyGetSetDef is one. */

@@ -80,34 +80,6 @@ struct revoke_call {
 	uint64_t bytes;
 };
 
-static int hex_digit(char character)
-{
-	const char *digits = "0123456789abcdef";
-	const char *found = character ? strchr(digits, character) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
-/* An id as info_id() writes it; false with an exception. */
-static bool read_id(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES])
-{
-	PyObject *bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8String(text) : NULL;
-	const char *digits = bytes ? PyBytes_AsString(bytes) : "";
-	bool is_id = bytes && PyBytes_Size(bytes) == 2 * (Py_ssize_t)WW_OBJECT_ID_BYTES;
-
-	for (size_t i = 0; is_id && i < WW_OBJECT_ID_BYTES; i++) {
-		int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
-
-		is_id = high >= 0 && low >= 0;
-		id[i] = is_id ? (uint8_t)(high * 16 + low) : 0;
-	}
-	Py_XDECREF(bytes);
-	if (!is_id && !PyErr_Occurred())
-		PyErr_SetString(PyExc_ValueError,
-			"which is an InFlight of warpway.in_flight(): this one has no id");
-	return is_id;
-}
-
 static bool read_info(PyObject *which, struct ww_in_flight_info *info)
 {
 	int is_slice;
@@ -118,8 +90,12 @@ static bool read_info(PyObject *which, struct ww_in_flight_info *info)
 	if (PyErr_Occurred() || is_slice < 0)
 		return false;
 	info->is_slice = (uint32_t)is_slice;
-	return read_id(PyTuple_GetItem(which, FIELD_OBJECT_ID), info->object_id) &&
-		read_id(PyTuple_GetItem(which, FIELD_BROKER_ID), info->broker_id);
+	if (id_read(PyTuple_GetItem(which, FIELD_OBJECT_ID), info->object_id) &&
+		id_read(PyTuple_GetItem(which, FIELD_BROKER_ID), info->broker_id))
+		return true;
+	PyErr_SetString(PyExc_ValueError,
+		"which is an InFlight of warpway.in_flight(): this one has no id");
+	return false;
 }
 
 static bool read_which(struct core *core, PyObject *which, struct revoke_call *call)

@@ -262,6 +262,34 @@ PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES])
 	return PyUnicode_FromString(text);
 }
 
+static int hex_digit(char character)
+{
+	const char *digits = "0123456789abcdef";
+	const char *found = character ? strchr(digits, character) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+bool id_read(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES])
+{
+	PyObject *bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8String(text) : NULL;
+	const char *digits = bytes ? PyBytes_AsString(bytes) : "";
+	bool is_id = bytes && PyBytes_Size(bytes) == 2 * (Py_ssize_t)WW_OBJECT_ID_BYTES;
+
+	for (size_t i = 0; is_id && i < WW_OBJECT_ID_BYTES; i++) {
+		int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
+
+		is_id = high >= 0 && low >= 0;
+		id[i] = is_id ? (uint8_t)(high * 16 + low) : 0;
+	}
+	Py_XDECREF(bytes);
+	if (!is_id && !PyErr_Occurred())
+		PyErr_Format(PyExc_ValueError,
+			"an object id is a str of 32 hexadecimal digits, such as Array.object_id, not %R",
+			text ? text : Py_None);
+	return is_id;
+}
+
 /* Names come from other processes: the broker has checked that they are UTF-8. */
 PyObject *info_text(const char *text)
 {

@@ -140,6 +140,7 @@ def test_a_closed_broker_serves_no_call(broker):
     memory = warpway.Memory(1, "host")
     for call in [closed.list, closed.who, closed.info, closed.in_flight, closed.watch,
                  lambda: closed.get("a"), lambda: closed.stat("a"), lambda: closed.remove("a"),
+                 lambda: closed.end("a"), lambda: closed.end(object_id="0" * 32),
                  lambda: closed.put("a", memory)]:
         with pytest.raises(ValueError, match="closed"):
             call()
@@ -461,8 +462,38 @@ def test_lists_are_in_order_of_names(broker, name):
         broker.stat(name + "/0")
     assert [info.name for info in broker.list(name)] == sorted(memories)[1:]
     assert memories[name + "/0"].read(0, 5) == b"bytes"
-    removed = [info for info in broker.list(unnamed=True) if info.state == "removed"]
-    assert memories[name + "/0"].object_id in [info.object_id for info in removed]
+    unnamed = {info.object_id: info.state for info in broker.list(unnamed=True) if not info.name}
+    assert unnamed[memories[name + "/0"].object_id] == "sealed"
+
+
+def test_a_memory_goes_on_without_its_name(broker, name):
+    memory = memory_of("host", b"bytes")
+    broker.put(name, memory)
+    broker.put(name, memory_of("host", b"other"), replace=True)
+    assert memory.token().open().read(0, 5) == b"bytes"
+    with pytest.raises(warpway.NotFound, match="no object"):
+        broker.end(name, object_id=memory.object_id)  # the name is another one's
+    token = memory.token(uses=2)
+    broker.end(object_id=memory.object_id)
+    with pytest.raises(warpway.NotFound):
+        broker.end(object_id=memory.object_id)
+    with pytest.raises(warpway.NotFound, match="does not hold"):
+        memory.token()
+    assert memory.read(0, 5) == b"bytes"
+    broker.put(name + "/again", memory)
+    broker.end(name + "/again")
+    with pytest.raises(warpway.NotFound):
+        broker.stat(name + "/again")
+    del token
+
+
+def test_end_says_what_it_needs(broker, name):
+    for arguments, kind, words in (({}, TypeError, "a name, an object_id or both"),
+                                   ({"object_id": "12"}, ValueError, "32 hexadecimal digits"),
+                                   ({"object_id": 3}, ValueError, "32 hexadecimal digits"),
+                                   ({"name": 3}, TypeError, "a name is a str")):
+        with pytest.raises(kind, match=words):
+            broker.end(**arguments)
 
 
 def test_many_objects_and_holders_are_listed_once(broker, name):

@@ -23,6 +23,9 @@
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
+/* The first version in which a remove can end a memory. */
+#define REMOVE_END_VERSION 8
+
 /*
  * The name does not exist. If the creator of an object that stays inside of the same outer object
  * has ended, the name will never come. That status is sent here, since returning it would mean that
@@ -267,6 +270,15 @@ void request_let_go(struct peer *peer, struct hold *hold)
 		wait_outer_released(peer->server, peer->holder, id);
 }
 
+/* Not only its creator, which may have ended. */
+static bool revoke_is_allowed(const struct peer *peer, const struct object *object)
+{
+	const struct registry *registry = &peer->server->registry;
+
+	return (peer->uid == 0 || peer->uid == object_record(registry, object)->uid) &&
+		hold_find(registry, peer->holder, object);
+}
+
 ww_status request_revoke(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_revoke *revoke)
 {
@@ -277,10 +289,11 @@ ww_status request_revoke(void *context, const struct ww_wire_header *header,
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"cannot revoke tokens: their object is not in this broker, or not any more");
-	if (object->creator != peer->holder)
+	if (object->creator != peer->holder && !revoke_is_allowed(peer, object))
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot revoke tokens of an object that process %" PRIu32 " put",
-			object_record(registry, object)->maker_pid);
+			"cannot revoke tokens of this object: only processes of user %" PRIu32
+			" and of root that hold it may",
+			object_record(registry, object)->uid);
 	ww_try(object_revoke(registry, object));
 	peer_send_done(peer, header->serial);
 	return WW_OK;
@@ -301,23 +314,48 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
-/* The object that a name must be of to be removed. Its replacement gets the name. */
+/* Takes the name of an object, or ends it. */
+static void remove_object(struct registry *registry, struct object *object, uint32_t flags)
+{
+	if (flags & WW_WIRE_REMOVE_FLAG_END)
+		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+	else
+		object_lose_name(registry, object, WW_WIRE_WHAT_REMOVED);
+}
+
+/* The object of an id, which must have the name if one is given. Its replacement gets the name. */
 static ww_status remove_one(struct peer *peer, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove)
 {
 	struct registry *registry = &peer->server->registry;
-	struct object *object = object_find(registry, remove->name);
-	bool has_name = object &&
+	struct object *object = remove->name[0] ? object_find(registry, remove->name)
+						: object_find_id(registry, remove->id);
+	bool is_it = object &&
 		!memcmp(object_record(registry, object)->id, remove->id, sizeof(remove->id));
 
-	if (!has_name && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
-		return request_fail_not_found(remove->name);
-	if (has_name) {
+	if (!is_it && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
+		return remove->name[0]
+			? request_fail_not_found(remove->name)
+			: ww_fail(WW_ERR_NOT_FOUND,
+				  "there is no object with this id in this broker; see `warpway ls --all`");
+	if (is_it) {
 		ww_try(request_check_remove(peer, object, "remove"));
-		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+		remove_object(registry, object, remove->flags);
 	}
 	peer_send_done(peer, header->serial);
 	return WW_OK;
+}
+
+static ww_status remove_check(const struct peer *peer, const struct ww_wire_remove *remove,
+	bool has_id)
+{
+	uint32_t known = peer->version < REMOVE_END_VERSION ? 0 : WW_WIRE_REMOVE_FLAG_END;
+
+	if (remove->flags & ~known)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
+	if (!remove->name[0] && has_id && remove->flags)
+		return WW_OK;
+	return request_check_name(peer, remove->name);
 }
 
 ww_status request_remove(void *context, const struct ww_wire_header *header,
@@ -328,11 +366,10 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find(registry, remove->name);
 	struct object *replacement = object_find_replacement(registry, remove->name);
+	bool has_id = memcmp(remove->id, any, sizeof(any)) != 0;
 
-	ww_try(request_check_name(peer, remove->name));
-	if (remove->flags)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
-	if (memcmp(remove->id, any, sizeof(any)) != 0)
+	ww_try(remove_check(peer, remove, has_id));
+	if (has_id)
 		return remove_one(peer, header, remove);
 	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
 		return request_fail_not_found(remove->name);
@@ -342,11 +379,11 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 		ww_try(request_check_remove(peer, replacement, "remove"));
 	/* In this order, so that the name becomes free and does not pass to the replacement. */
 	if (replacement)
-		object_end(registry, replacement, WW_WIRE_WHAT_REMOVED);
+		remove_object(registry, replacement, remove->flags);
 	object = object_find(registry,
 		remove->name); /* it has ended if it was inside of the replacement */
 	if (object)
-		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+		remove_object(registry, object, remove->flags);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

@@ -335,7 +335,9 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find_id(registry, seal->id);
+	bool is_repeated = header->flags & WW_WIRE_HEADER_FLAG_AGAIN;
 	const struct ww_layout_object_record *record;
+	bool was_written;
 
 	if (seal->state != WW_WIRE_STATE_SEALED && seal->state != WW_WIRE_STATE_SHARED)
 		return ww_fail(WW_ERR_INVALID,
@@ -349,9 +351,10 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot end writing of '%.100s': process %" PRIu32 " put it",
 			(const char *)record->name, record->maker_pid);
-	if (record->state == WW_WIRE_STATE_WRITING)
+	was_written = record->state == WW_WIRE_STATE_WRITING;
+	if (was_written)
 		ww_try(record_check_sealed(record, seal->state));
-	if (record->state == WW_WIRE_STATE_WRITING)
+	if (was_written)
 		object_seal(registry, object, seal->state);
 	else if (record->state != seal->state)
 		return ww_fail(WW_ERR_STATE,
@@ -361,6 +364,10 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
 		WW_OK)
 		object_complete(registry, object);
+	if (object_has_lost_name(record) && (was_written || is_repeated))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the memory is ready, but its name was removed or given to another object while it "
+			"was being written; put it again to give it a name");
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

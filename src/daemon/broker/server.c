@@ -85,13 +85,15 @@ static void on_change(void *context, struct object *object, uint8_t what)
 {
 	struct server *server = context;
 	const struct ww_layout_object_record *record = object_record(&server->registry, object);
+	bool goes_on = what & REGISTRY_NAME_ONLY;
 
+	what &= (uint8_t)~REGISTRY_NAME_ONLY;
 	if (what == REGISTRY_LEFT) {
 		wait_outer_left(server, object);
 		return;
 	}
 	watch_tell(server, object, what);
-	if (what >= WW_WIRE_WHAT_REMOVED)
+	if (what >= WW_WIRE_WHAT_REMOVED && !goes_on)
 		wait_outer_ended(server, record, what);
 	if (!record->name[0])
 		return;

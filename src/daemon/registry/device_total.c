@@ -103,6 +103,11 @@ void device_total_subtract(struct device_total *total, const struct ww_layout_ob
 {
 	struct kind_total *kind = kind_of(total, record);
 
-	kind->removed--;
-	kind->removed_bytes -= record->bytes;
+	if (record->state == WW_WIRE_STATE_REMOVED) {
+		kind->removed--;
+		kind->removed_bytes -= record->bytes;
+	} else {
+		kind->objects--;
+		kind->bytes -= record->bytes;
+	}
 }

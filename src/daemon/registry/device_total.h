@@ -56,7 +56,7 @@ void device_total_add(struct device_total *total, const struct ww_layout_object_
 /* An object is removed from now on. */
 void device_total_end(struct device_total *total, const struct ww_layout_object_record *record);
 
-/* The record of a removed object is freed. */
+/* An object counts here no longer: its record is freed, or another user pays for it. */
 void device_total_subtract(struct device_total *total,
 	const struct ww_layout_object_record *record);
 

@@ -44,6 +44,7 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 	} else {
 		ww_list_init(&hold->of_object);
 	}
+	object_count_hold(registry, object, hold);
 	*out_hold = hold;
 	return WW_OK;
 }
@@ -58,6 +59,11 @@ struct hold *hold_find(const struct registry *registry, const struct holder *hol
 			return hold;
 	}
 	return NULL;
+}
+
+struct hold *hold_find_of_creator(const struct registry *registry, const struct object *object)
+{
+	return object->creator ? hold_find(registry, object->creator, object) : NULL;
 }
 
 /* If there are several, the one whose object is not removed. */
@@ -89,6 +95,8 @@ ww_status hold_make(struct registry *registry, struct account *account, struct o
 	ww_status status;
 
 	ww_try(table_take(&registry->hold_table, &index));
+	record = table_record(&registry->hold_table, index);
+	record->uid = account->uid;
 	status = account_charge(&registry->accounts, account, &one_hold);
 	if (status == WW_OK) {
 		status = hold_item(registry, index, object, holder, out_hold);
@@ -101,10 +109,8 @@ ww_status hold_make(struct registry *registry, struct account *account, struct o
 	}
 	account->users++;
 	account->escrows += !holder;
-	record = table_record(&registry->hold_table, index);
 	record->holder = holder ? holder_record(registry, holder)->number : 0;
 	record->generation = (uint32_t)object_record(registry, object)->generation;
-	record->uid = account->uid;
 	record->since_ns = ww_clock_now_ns();
 	record->expires_ns = expires_ns;
 	return WW_OK;
@@ -134,6 +140,9 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 	record->flags = object->creator == holder ? WW_WIRE_HOLD_FLAG_MAKER : 0;
 	hold->is_confirmed = true;
 	table_commit(&registry->hold_table, hold->index, 1);
+	if (object->paying && object->own_holds > 0)
+		(void)object_pay_again(registry,
+			object); /* the other one still pays if that fails */
 	return WW_OK;
 }
 
@@ -165,6 +174,7 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 		hold_record(registry, hold)->uid);
 
 	ww_assert(account); /* it exists, since this hold is charged to it */
+	object_forget_hold(registry, object, hold);
 	if (!hold->is_escrow) {
 		item_map_remove(&registry->by_pair, hold->index);
 		ww_list_remove(&hold->of_holder);

@@ -34,6 +34,7 @@ struct hold {
 		};
 	};
 	uint32_t index;
+	uint32_t newer, older; /* 1 + the indexes of holds of the same object; 0: none */
 	bool is_escrow;
 	bool is_confirmed; /* named since the holder reconnected */
 };
@@ -59,6 +60,9 @@ struct hold *hold_find(const struct registry *registry, const struct holder *hol
 /* By the object's id, of removed objects too. */
 struct hold *hold_find_id(const struct registry *registry, const struct holder *holder,
 	const uint8_t id[16]);
+
+/* Return: NULL when an object has no creator (any more), or is not held by it. */
+struct hold *hold_find_of_creator(const struct registry *registry, const struct object *object);
 
 /*
  * Has a holder hold an object; once is enough, with the most access that it ever was granted.

@@ -8,6 +8,14 @@
  * being freed. But an object with a last will (last_will.h) keeps the descriptor of that until its
  * creator has ended.
  *
+ * The name of a memory is a link to it: when the name is removed, is given to another object or has
+ * expired, the memory goes on without it, as long as a process or an escrow holds it. Any other
+ * object ends with its name. A name of life held also goes when no process holds the object any
+ * more, although an escrow may. See object_name.c.
+ *
+ * The user of an object pays for it while the object has a name, or a process or an escrow of that
+ * user holds it. When only other users keep it, one of them pays; see object_payer.c.
+ *
  * An object that counts deliveries (delivery_counts.h) is kept after its creator while some are in
  * flight, but not longer than they say. It has a point in time then, at which it ends. What its
  * creator has put inside of it, and the deliveries need, is kept with it.
@@ -16,9 +24,10 @@
  * have one name: if both are ready, or both are being written, the next broker ends the one that
  * was put first.
  *
- * Five files: object.c finds objects and links them; object_keep.c says which of them are kept;
+ * Seven files: object.c finds objects and links them; object_keep.c says which of them are kept;
  * object_end.c ends them; object_creator_end.c decides what becomes of them when their creators end
- * or release them; object_put.c puts them.
+ * or release them; object_put.c puts them; object_name.c gives and takes names; object_payer.c
+ * decides who pays for an object without a name.
  */
 #ifndef WW_DAEMON_REGISTRY_OBJECT_H
 #define WW_DAEMON_REGISTRY_OBJECT_H
@@ -62,13 +71,16 @@ struct object {
 	struct escrows *escrow_lists; /* NULL: no escrow */
 	/* In holder.put, with a last will in holder.signal_pages; or in nesting.lingering. */
 	struct ww_list of_creator;
-	struct device_total *total; /* in which it counts */
-	struct holder *creator;     /* the creator; NULL: has ended */
+	struct device_total *total;  /* of its user, in which it counts unless another user pays */
+	struct device_total *paying; /* of another user, who pays; NULL: none */
+	struct holder *creator;      /* the creator; NULL: has ended */
 	struct expiry *expiry;
 	struct last_will *last_will; /* NULL: none */
 	struct nesting *nesting;     /* NULL: none */
 	uint32_t index;
 	uint32_t holders;
+	uint32_t newest_hold; /* 1 + the index of a hold, see struct hold.older; 0: none */
+	uint32_t own_holds;   /* of processes and escrows of its user and of root */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,
@@ -82,9 +94,15 @@ static inline uint32_t object_escrows(const struct object *object)
 	return object->escrow_lists ? object->escrow_lists->count : 0;
 }
 
+static inline struct device_total *object_total(const struct object *object)
+{
+	return object->paying ? object->paying : object->total;
+}
+
+/* Of the user who pays. */
 static inline struct account *object_account(const struct object *object)
 {
-	return object->total->account;
+	return object_total(object)->account;
 }
 
 /* --- object.c --- */
@@ -186,10 +204,6 @@ bool object_counts_deliveries(const struct ww_layout_object_record *record);
 /* Whether an object is kept while deliveries are in flight. */
 bool object_is_kept(const struct ww_layout_object_record *record);
 
-/*
- * One without a name is kept for its creator only, which was about to name it: no other process
- * could remove it.
- */
 bool object_ends_with_creator(const struct ww_layout_object_record *record);
 
 /*
@@ -294,14 +308,6 @@ bool object_is_as_put(const struct registry *registry, const struct object *obje
 	const struct ww_wire_put *put, gid_t gid);
 
 /*
- * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its
- * descriptors and secrets stay. The object that has that name ends as for a new object. Return:
- * WW_OK; WW_ERR_NO_MEMORY.
- */
-ww_status object_name(struct registry *registry, struct object *object,
-	const struct ww_wire_put *put, gid_t gid);
-
-/*
  * Gives the object other secrets and ends its escrows; the object may end by that. If the broker is
  * killed half way, some escrows stay; the client, which has no answer, repeats its request.
  * Return: WW_OK; WW_ERR_SYSTEM (then nothing has changed).
@@ -317,10 +323,58 @@ void object_seal(struct registry *registry, struct object *object, uint32_t stat
  */
 ww_status object_adopt(struct registry *registry, struct object *object);
 
+/* --- object_name.c --- */
+
 /*
- * Of two objects that a former broker left under one name, ends the one that was put first.
+ * The record of an object with a name is stored: the object that had the name loses it, and
+ * watchers are told.
+ * @is_new: watchers do not know of the object
+ */
+void object_announce(struct registry *registry, struct object *object, bool is_new);
+
+/*
+ * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its
+ * descriptors and secrets stay. The object that has that name loses it as for a new object.
+ * Return: WW_OK; WW_ERR_QUOTA (another user pays for it, and its own has no room);
+ * WW_ERR_NO_MEMORY.
+ */
+ww_status object_name(struct registry *registry, struct object *object,
+	const struct ww_wire_put *put, gid_t gid);
+
+/*
+ * Takes an object's name: watchers are told @what. A memory goes on without it; all other objects
+ * end, and so does one without a name.
+ */
+void object_lose_name(struct registry *registry, struct object *object, uint8_t what);
+
+/* Whether the object has lost the name with which it was put. */
+bool object_has_lost_name(const struct ww_layout_object_record *record);
+
+/* If no process holds an object of life held, it loses its name, but is not looked at again. */
+void object_lose_unheld_name(struct registry *registry, struct object *object);
+
+/* An object has ended or lost its name: if another one waited for that, reports it as put. */
+void object_pass_name(struct registry *registry, const char *name);
+
+/*
+ * Of two objects that a former broker left under one name, the one that got it first loses it.
  * @object: either
  */
 void object_take_name(struct registry *registry, struct object *object);
+
+/* --- object_payer.c --- */
+
+/* A hold of the object exists from now on, or is about to end. Its record names its user. */
+void object_count_hold(struct registry *registry, struct object *object, struct hold *hold);
+void object_forget_hold(struct registry *registry, struct object *object, struct hold *hold);
+
+/* Decides who pays for an object without a name. Return: false: nobody has room. */
+bool object_find_payer(struct registry *registry, struct object *object);
+
+/* The user of an object pays for it again. Return: WW_OK; WW_ERR_QUOTA. */
+ww_status object_pay_again(struct registry *registry, struct object *object);
+
+/* The user of a hold pays, as under the former broker, over the limits too. */
+void object_adopt_payer(struct registry *registry, struct object *object, struct hold *hold);
 
 #endif

@@ -16,7 +16,7 @@
 
 static void on_object_expiry(struct registry *registry, void *object)
 {
-	object_end(registry, object, WW_WIRE_WHAT_EXPIRED);
+	object_lose_name(registry, object, WW_WIRE_WHAT_EXPIRED);
 }
 
 ww_status object_arm(struct registry *registry, struct object *object)
@@ -61,7 +61,7 @@ static void object_free(struct registry *registry, struct object *object)
 		object_drop_last_will(registry, object);
 	object_disown(registry, object);
 	object_unmap_id(registry, object);
-	device_total_subtract(object->total, object_record(registry, object));
+	device_total_subtract(object_total(object), object_record(registry, object));
 	object_forget_account(registry, object);
 	object_free_nesting(object);
 	table_give(&registry->object_table, object->index);
@@ -71,8 +71,12 @@ void object_settle(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object->holders > 0 || object_escrows(object) > 0)
+	object_lose_unheld_name(registry, object);
+	if (object->holders > 0 || object_escrows(object) > 0) {
+		if (!object_find_payer(registry, object))
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
 		return;
+	}
 	if (object->last_will &&
 		(!object->creator || holder_awaits_exit(registry, object->creator)))
 		return;
@@ -138,15 +142,6 @@ static void object_end_lingering(struct registry *registry, struct object *objec
 	registry->is_ending_doomed = false;
 }
 
-/* An object has ended: if another one waited for its name, reports that as put. */
-static void name_pass_on(struct registry *registry, const char *name)
-{
-	struct object *next = object_find(registry, name);
-
-	if (next)
-		registry->changed(registry->context, next, WW_WIRE_WHAT_PUT);
-}
-
 void object_end(struct registry *registry, struct object *object, uint8_t what)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
@@ -158,7 +153,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	object_unmap_name(registry, object);
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
 	if (!is_replacement)
-		name_pass_on(registry, (const char *)record->name);
+		object_pass_name(registry, (const char *)record->name);
 	delivery_counts_leave(registry, object);
 	object_drop_fds(registry, object);
 	expiry_stop(&object->expiry);
@@ -166,7 +161,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 		ww_list_remove(&object->of_creator);
 	object_charge_again(registry, object, &charge);
 	registry->bytes -= record->bytes;
-	device_total_end(object->total, record);
+	device_total_end(object_total(object), record);
 	object_end_lingering(registry, object);
 	object_end_escrows(registry, object);
 	if (outer)

@@ -28,8 +28,7 @@ bool object_ends_with_creator(const struct ww_layout_object_record *record)
 {
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		return false;
-	return record->life == WW_WIRE_LIFE_OWNER ||
-		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0] && !object_is_kept(record));
+	return record->life == WW_WIRE_LIFE_OWNER;
 }
 
 static bool object_needs(const struct object *outer, const uint8_t id[WW_WIRE_ID_BYTES])

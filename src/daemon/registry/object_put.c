@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_put.c - how objects come: put, named, sealed, or left by a former broker; their secrets
+ * object_put.c - how objects come: put, sealed, or left by a former broker; their secrets
  *
  * A record is filled, then everything that can fail is done, then its state is stored: from then on
  * the object counts. See object.h.
@@ -17,28 +17,6 @@
 #include "daemon/registry/key_hash.h"
 #include "daemon/registry/last_will.h"
 #include "daemon/registry/object.h"
-
-void object_take_name(struct registry *registry, struct object *object)
-{
-	struct object *former;
-
-	while ((former = object_find_former(registry, object)))
-		object_end(registry, former, WW_WIRE_WHAT_REMOVED);
-}
-
-/*
- * The record of an object is stored: the object that has its name ends, and watchers are told.
- * @is_new: watchers do not know of the object
- */
-static void object_announce(struct registry *registry, struct object *object, bool is_new)
-{
-	if (object_find_former(registry, object))
-		object_take_name(registry, object); /* reports that the name passes to it */
-	else if (is_new)
-		registry->changed(registry->context, object, WW_WIRE_WHAT_PUT);
-	if (!object_is_writing(registry, object))
-		registry->changed(registry->context, object, WW_WIRE_WHAT_READY);
-}
 
 static void record_fill_names(struct ww_layout_object_record *record, const struct ww_wire_put *put)
 {
@@ -183,7 +161,7 @@ ww_status object_put(struct registry *registry, struct holder *creator,
 		return status;
 	}
 	registry->bytes += put->bytes;
-	device_total_add(object->total, record);
+	device_total_add(object_total(object), record);
 	delivery_counts_enter(registry, object);
 	*out_object = object;
 	object_announce(registry, object, true);
@@ -200,29 +178,6 @@ bool object_is_as_put(const struct registry *registry, const struct object *obje
 		record->expires_ns == expiry_point(record->created_ns, put->ttl_ns) &&
 		record->description_bytes == put->description_bytes &&
 		!memcmp(record->description, put->description, put->description_bytes);
-}
-
-ww_status object_name(struct registry *registry, struct object *object,
-	const struct ww_wire_put *put, gid_t gid)
-{
-	struct ww_layout_object_record *record = object_record(registry, object);
-	const char *name = put->name;
-	uint64_t now_ns = ww_clock_now_ns();
-
-	ww_try(object_set_end(registry, object, now_ns, put->ttl_ns));
-	ww_try(item_map_insert(&registry->by_name, object->index, key_hash_name(name)));
-	record->created_ns = now_ns; /* so it is the later one of two objects with this name */
-	record->life = put->life;
-	record->mode = (uint16_t)put->mode;
-	record->gid = gid;
-	record->description_bytes = put->description_bytes;
-	memcpy(record->description, put->description, put->description_bytes);
-	table_commit(&registry->object_table, object->index, put->state);
-	/* The first byte last: until then there is no name. */
-	memcpy(record->name + 1, name + 1, strlen(name));
-	__atomic_store_n(&record->name[0], (uint8_t)name[0], __ATOMIC_RELEASE);
-	object_announce(registry, object, true);
-	return WW_OK;
 }
 
 void object_seal(struct registry *registry, struct object *object, uint32_t state)
@@ -245,7 +200,7 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	}
 	if (record->state != WW_WIRE_STATE_REMOVED)
 		registry->bytes += record->bytes;
-	device_total_add(object->total, record);
+	device_total_add(object_total(object), record);
 	return WW_OK;
 }
 

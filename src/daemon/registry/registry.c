@@ -241,6 +241,9 @@ static ww_status object_adopt_record(struct registry *registry, uint32_t index)
 		record->created_ns = ww_clock_now_ns();
 	if (!object_makes_sense(registry, record) || !object_adopt_fds(registry, record))
 		return WW_ERR_PROTOCOL;
+	/* The former broker was killed while the object got or lost its name. */
+	if (record->life == WW_WIRE_LIFE_KEPT && !record->name[0] && !object_is_kept(record))
+		record->life = WW_WIRE_LIFE_HELD;
 	status = object_adopt_item(registry, record, index);
 	if (status != WW_OK)
 		record_forget_fds(registry, record, record->fd_count);
@@ -286,6 +289,7 @@ static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct
 	}
 	/* One for each hold, so this cannot overflow. */
 	(void)account_charge_anyway(&registry->accounts, account, &charge);
+	object_adopt_payer(registry, object, hold);
 	if (!is_escrow)
 		return WW_OK;
 	account->escrows++;
@@ -323,11 +327,6 @@ static ww_status hold_adopt(struct registry *registry, uint32_t index)
 	return object ? hold_adopt_of(registry, index, object) : WW_ERR_PROTOCOL;
 }
 
-static bool object_is_held_by_creator(const struct registry *registry, const struct object *object)
-{
-	return object->creator && hold_find(registry, object->creator, object);
-}
-
 /* The former broker may have been killed while an object replaced another one. */
 static void registry_end_replaced(struct registry *registry)
 {
@@ -342,7 +341,7 @@ static void registry_end_replaced(struct registry *registry)
 static void object_settle_adopted(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
-	bool is_held = object_is_held_by_creator(registry, object);
+	bool is_held = hold_find_of_creator(registry, object) != NULL;
 	uint8_t what = is_held ? 0 : object_without_creator(record);
 
 	if (object->last_will && !object->creator)

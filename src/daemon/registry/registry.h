@@ -45,6 +45,9 @@ struct registry;
  */
 #define REGISTRY_LEFT 0
 
+/* Added to WW_WIRE_WHAT_...: the object loses its name and goes on without it. */
+#define REGISTRY_NAME_ONLY 0x80
+
 /* @what: REGISTRY_LEFT; or WW_WIRE_WHAT_..., and the object is still as it was. */
 typedef void (*registry_changed)(void *context, struct object *object, uint8_t what);
 

@@ -30,6 +30,9 @@ static void on_change(void *context, struct object *object, uint8_t what)
 {
 	struct fixture *fixture = context;
 
+	if (what & REGISTRY_NAME_ONLY)
+		fixture->told_unnamed++;
+	what &= (uint8_t)~REGISTRY_NAME_ONLY;
 	assert_in_range(what, REGISTRY_LEFT, WW_WIRE_WHAT_LOST);
 	assert_int_not_equal(object_record(&fixture->registry, object)->kind, 0);
 	fixture->told[what]++;

@@ -30,10 +30,11 @@ struct fixture {
 	struct fdstore fdstore;
 	struct registry registry;
 	struct config *config;
-	int supervisor;   /* our end */
-	int broker;       /* the fdstore's */
-	int file;         /* something to keep */
-	uint32_t told[8]; /* how often each kind of change was told */
+	int supervisor;        /* our end */
+	int broker;            /* the fdstore's */
+	int file;              /* something to keep */
+	uint32_t told[8];      /* how often each kind of change was told */
+	uint32_t told_unnamed; /* how often that was only the end of a name */
 };
 
 /* For cmocka: a registry that is open and empty; and its end. */

@@ -20,6 +20,7 @@ struct model_object {
 	uint8_t state;
 	uint8_t life;
 	uint8_t fds;
+	uint16_t kind;
 	bool is_named;
 	int creator;      /* -1: has ended */
 	int owner;        /* whose account */
@@ -56,8 +57,21 @@ static void name_of(const struct model_object *item, char name[32])
 	snprintf(name, 32, "n/%u", item->number);
 }
 
+/* Whether the object is a memory, which its name may leave. */
+static bool model_is_memory(const struct model_object *item)
+{
+	return item->kind == WW_WIRE_KIND_MEMORY;
+}
+
+static bool model_is_barrier(const struct model_object *item)
+{
+	return item->kind == WW_WIRE_KIND_BARRIER;
+}
+
 static void model_settle(struct model_object *item)
 {
+	if (item->holders == 0 && item->life == WW_WIRE_LIFE_HELD && !model_is_barrier(item))
+		item->is_named = false;
 	if (item->holders || item->escrows || item->deliveries)
 		return;
 	if (item->state == WW_WIRE_STATE_REMOVED || item->life == WW_WIRE_LIFE_HELD)
@@ -96,9 +110,7 @@ static void model_holder_end(struct model *model, int holder)
 			item->creator = -1;
 			if (item->state == WW_WIRE_STATE_WRITING ||
 				(item->state != WW_WIRE_STATE_REMOVED &&
-					(item->life == WW_WIRE_LIFE_OWNER ||
-						(item->life == WW_WIRE_LIFE_KEPT &&
-							!item->is_named))))
+					item->life == WW_WIRE_LIFE_OWNER))
 				model_end(item);
 		}
 		if (item->number && (item->holders >> holder & 1))
@@ -131,16 +143,21 @@ static void random_put(struct fixture *fixture, struct model *model, int holder,
 		.number = ++model->last_number,
 		.state = (uint8_t)(1 + random_below(3)),
 		.life = (uint8_t)(1 + random_below(3)),
+		.kind = (uint16_t)(1 + random_below(DEVICE_TOTAL_KINDS + 2)),
 		.fds = (uint8_t)random_below(4),
 		.is_named = random_below(3) > 0,
 		.creator = holder,
 		.owner = holder,
 		.holders = 1U << holder,
 	};
+	if (random_below(2))
+		item->kind = WW_WIRE_KIND_MEMORY;
+	if (item->life == WW_WIRE_LIFE_KEPT)
+		item->is_named = true;
 	name_of(item, name);
 	message = describe(item->number, item->is_named ? name : "", item->life);
 	message.state = item->state;
-	message.kind = (uint16_t)(1 + random_below(DEVICE_TOTAL_KINDS + 2));
+	message.kind = item->kind;
 	message.home_uuid[3] = (uint8_t)random_below(DEVICE_TOTALS_MOST + 8);
 	assert_ok(try_put(fixture, find_holder(fixture, (uint8_t)holder + 1), &message, item->fds,
 		&object));
@@ -160,6 +177,27 @@ static void random_name(struct fixture *fixture, struct model_object *item)
 	message = describe(item->number, name, item->life);
 	message.state = item->state;
 	assert_ok(object_name(&fixture->registry, item_object(fixture, item), &message, 5));
+}
+
+static void random_lose_name(struct fixture *fixture, struct model_object *item)
+{
+	struct object *object = item_object(fixture, item);
+
+	if (!item->is_named || item->state == WW_WIRE_STATE_REMOVED)
+		return;
+	if (!model_is_memory(item)) {
+		model_end(item);
+	} else {
+		item->is_named = false;
+		if (item->life == WW_WIRE_LIFE_KEPT)
+			item->life = WW_WIRE_LIFE_HELD;
+		if (item->life == WW_WIRE_LIFE_OWNER &&
+			(item->creator < 0 || !(item->holders >> item->creator & 1)))
+			model_end(item);
+		else
+			model_settle(item);
+	}
+	object_lose_name(&fixture->registry, object, WW_WIRE_WHAT_REMOVED);
 }
 
 static void random_deliver(struct fixture *fixture, struct model_object *item, int holder)
@@ -186,7 +224,7 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	bool is_removed = item->state == WW_WIRE_STATE_REMOVED;
 
 	assert_int_equal(hold != NULL, item->holders >> holder & 1);
-	switch (random_below(7)) {
+	switch (random_below(8)) {
 	case 0:
 		if (hold) {
 			model_drop(item, holder);
@@ -221,6 +259,9 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 			object_seal(registry, object, item->state);
 		}
 		break;
+	case 6:
+		random_lose_name(fixture, item);
+		break;
 	default:
 		random_name(fixture, item);
 		break;
@@ -246,6 +287,42 @@ static void check_item(struct fixture *fixture, const struct model_object *item)
 		item->is_named && item->state != WW_WIRE_STATE_REMOVED ? object : NULL);
 }
 
+/*
+ * The user whose hold says that it pays, or that of the object: which pays as long as the object
+ * has a name, or is held by that user.
+ */
+static uid_t payer_of(struct fixture *fixture, const struct object *object)
+{
+	struct registry *registry = &fixture->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	uid_t payer = record->uid;
+	uint32_t count = 0;
+	uint32_t own = 0;
+	uint32_t all = 0;
+	const struct hold *hold;
+
+	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
+		const struct ww_layout_hold_record *its = hold_record(registry, hold);
+
+		if (hold_object(registry, hold) != object)
+			continue;
+		all++;
+		own += its->uid == record->uid;
+		if (its->flags & WW_WIRE_HOLD_FLAG_PAYS) {
+			payer = its->uid;
+			count++;
+		}
+	}
+	assert_in_range(count, 0, 1);
+	assert_int_equal(object->own_holds, own);
+	assert_int_equal(object_account(object)->uid, payer);
+	if (record->state != WW_WIRE_STATE_REMOVED && record->name[0])
+		assert_int_equal(count, 0);
+	if (record->state != WW_WIRE_STATE_REMOVED && !record->name[0] && own == 0 && all > 0)
+		assert_int_equal(count, 1);
+	return payer;
+}
+
 static void check_accounts(struct fixture *fixture, const struct model *model)
 {
 	struct charge sums[3] = {{.bytes = 0}};
@@ -256,10 +333,11 @@ static void check_accounts(struct fixture *fixture, const struct model *model)
 		users[i % 3] += model->holders[i];
 	for (size_t i = 0; i < OBJECTS; i++) {
 		const struct model_object *item = &model->objects[i];
-		struct charge *sum = &sums[item->owner % 3];
+		struct charge *sum;
 
 		if (!item->number)
 			continue;
+		sum = &sums[payer_of(fixture, item_object(fixture, item)) - 100];
 		users[item->owner % 3]++;
 		if (item->state != WW_WIRE_STATE_REMOVED) {
 			sum->bytes += 1000 + item->number;
@@ -314,10 +392,10 @@ static void walk_objects(struct fixture *fixture, const struct device_total *tot
 	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
 		const struct ww_layout_object_record *record = object_record(registry, object);
 
-		if (object->total != total ||
+		if (object_total(object) != total ||
 			(record->kind >= DEVICE_TOTAL_KINDS ? 0 : record->kind) != kind)
 			continue;
-		assert_int_equal(record->uid, uid);
+		assert_int_equal(payer_of(fixture, object), uid);
 		if (!total->is_of_others)
 			assert_memory_equal(record->home_uuid, total->home_uuid, WW_WIRE_ID_BYTES);
 		if (record->state == WW_WIRE_STATE_REMOVED) {

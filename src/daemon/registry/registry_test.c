@@ -45,8 +45,11 @@ REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
 	assert_ok(try_put(fixture, creator, &writing, 1, &object));
 	for (uint32_t number = 1; number <= 4; number++)
 		assert_ok(hold_take(registry, other, find(fixture, number), 1));
-	/* One that waits for its name is kept for its creator only. */
+	/* A former broker was killed while this one got or lost its name. */
 	put(fixture, creator, 5, "", WW_WIRE_LIFE_KEPT, 0);
+	restart(fixture);
+	creator = find_holder(fixture, 1);
+	other = find_holder(fixture, 2);
 	holder_end(registry, creator);
 	must_have(fixture, 4, 1, 4, 2);
 	assert_non_null(object_find(registry, "held"));
@@ -155,7 +158,9 @@ REGISTRY_TEST(time_to_live)
 	while (object_find(registry, "brief"))
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_EXPIRED], 1);
-	must_have(fixture, 1, 1, 1, 0);
+	assert_int_equal(fixture->told_unnamed, 1);
+	must_have(fixture, 1, 1, 1, 1);
+	assert_null(object->expiry);
 	message = describe(2, "long", WW_WIRE_LIFE_KEPT);
 	message.ttl_ns = UINT64_C(3600000000000);
 	assert_ok(try_put(fixture, creator, &message, 1, &object));
@@ -297,15 +302,20 @@ static struct object *put_writing(struct fixture *fixture, struct holder *creato
 	return object;
 }
 
-/* After a restart the name is this object's, and another one is nowhere. */
+/* After a restart the name is this object's, and another one has none. */
 static void must_have_replaced(struct fixture *fixture, const char *name, uint32_t number,
 	uint32_t former)
 {
+	const struct ww_layout_object_record *record;
+
 	restart(fixture);
 	assert_non_null(find(fixture, number));
 	assert_ptr_equal(object_find(&fixture->registry, name), find(fixture, number));
 	assert_null(object_find_replacement(&fixture->registry, name));
-	assert_null(find(fixture, former));
+	record = object_record(&fixture->registry, find(fixture, former));
+	assert_string_equal((const char *)record->name, "");
+	assert_true(object_has_lost_name(record));
+	assert_int_equal(record->life, WW_WIRE_LIFE_HELD);
 }
 
 /* A former broker was killed when the new object had its name, and the old one had it yet. */
@@ -348,9 +358,10 @@ REGISTRY_TEST(a_replacement_is_written)
 	assert_ptr_equal(object_find_replacement(registry, "x"), find(fixture, 2));
 	/* The next one takes its place; its own end changes nothing. */
 	put_writing(fixture, find_holder(fixture, 2), 3, "x");
-	assert_null(find(fixture, 2));
+	assert_true(object_has_lost_name(object_record(registry, find(fixture, 2))));
 	holder_end(registry, find_holder(fixture, 2));
-	assert_int_equal(fixture->told[WW_WIRE_WHAT_LOST], 1);
+	assert_null(find(fixture, 2));
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_LOST], 2);
 	assert_ptr_equal(object_find(registry, "x"), find(fixture, 1));
 	/* Sealed, by a broker that went no further. */
 	object = put_writing(fixture, find_holder(fixture, 1), 4, "x");
