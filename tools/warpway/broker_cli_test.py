@@ -655,8 +655,16 @@ def who_says_why():
 def removed_objects_are_told_while_they_are_held():
     holder = begun("put", "--life", "owner", "held", "/proc/self/status")
     halt(holder)
-    done("rm", "held")
+    told = done("rm", "held")
+    expect(told.startswith(b"held: the name is free; its ") and
+           told.endswith(f"held by pid {holder.pid} (warpway)\n".encode()), told.decode())
     expect(done("ls", "--names") == b"" and spoken("ls") == [], "it still has a name")
+    expect(b"\n1 more without a name, " in done("ls"), done("ls").decode())
+    listing = spoken("ls", "--all")
+    expect([(entry["state"], entry["name"]) for entry in listing] == [("sealed", "")], str(listing))
+    refused(1, "no object 'held'", "rm", "--end", "held")
+    expect(done("rm", "--end", listing[0]["id"]) == b"", "it says who holds it")
+    refused(1, "no object with this id", "rm", "--end", listing[0]["id"])
     listing = spoken("ls", "--all")
     expect([entry["state"] for entry in listing] == ["removed"], str(listing))
     expect(listing[0]["holders"] == 1 and listing[0]["fds"] == 0, str(listing))

@@ -62,7 +62,7 @@ static void add_row(struct view *view, struct table *table, const struct ww_obje
 		object->holders, text.age, text.name, text.array);
 }
 
-static int print_table(struct view *view, ww_snapshot *snapshot)
+static void print_table(struct view *view, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	char bytes[NUMBER_BYTES];
@@ -83,7 +83,31 @@ static int print_table(struct view *view, ww_snapshot *snapshot)
 	view_bytes(view, total, bytes);
 	printf("%zu object%s, %s%s\n", count, count == 1 ? "" : "s", bytes,
 		view->human ? "" : " bytes");
-	return 0;
+}
+
+/* What the list leaves out, which may occupy most of the memory. Nothing is said if it fails. */
+static void print_unnamed(struct request *request)
+{
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	char bytes[NUMBER_BYTES];
+	uint64_t total = 0;
+	size_t count = 0;
+
+	if (!request->broker || ls.all || request->words[0] ||
+		ww_snapshot_create(request->broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
+			&snapshot) != WW_OK)
+		return;
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, &object) == WW_OK; i++) {
+		bool is_shown = object.name[0] && object.state != WW_STATE_REMOVED;
+
+		count += !is_shown;
+		total += is_shown ? 0 : object.bytes;
+	}
+	view_bytes(&request->view, total, bytes);
+	if (count > 0)
+		printf("%zu more without a name, %s%s: warpway ls --all\n", count, bytes,
+			request->view.human ? "" : " bytes");
 }
 
 static int print_names(ww_snapshot *snapshot)
@@ -125,7 +149,11 @@ static int run(struct request *request)
 		return broker_fail(status, "cannot list objects");
 	if (request->json)
 		return print_json(&request->view, snapshot);
-	return ls.names ? print_names(snapshot) : print_table(&request->view, snapshot);
+	if (ls.names)
+		return print_names(snapshot);
+	print_table(&request->view, snapshot);
+	print_unnamed(request);
+	return 0;
 }
 
 const struct verb verb_ls = {.name = "ls",

@@ -1,41 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rm.c - `warpway rm`: take objects out of a broker
+ * rm.c - `warpway rm`: remove names from a broker, or end objects
+ *
+ * A memory goes on without its name while somebody holds it. So that nobody wonders why its bytes
+ * are not free, the command says at the end who does.
  */
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "warpway/holder_report.h"
+#include "warpway/object_view.h"
 #include "warpway/open_broker.h"
 #include "warpway/verbs.h"
 
-static struct request rm;
+static struct rm {
+	struct request request;
+	bool ends;
+	struct ww_object_info *removed; /* memories whose names were removed */
+	size_t removed_count;
+} rm;
 
 static const struct option_row options[] = {
+	OPTION("end", FLAG, struct rm, ends),
 	OPTION_BROKER,
 	OPTION_END,
 };
 
-static const char
-	help[] = "Usage: warpway rm [OPTION...] NAME...\n\n"
-		 "Takes objects out of a broker. Their names are free at once; processes that\n"
-		 "hold one keep what they have mapped.\n\n" BROKER_HELP
-		 "\n  warpway ls --names model/ | xargs -d '\\n' warpway rm\n\n" BROKER_EXIT_HELP;
+static const char help[] =
+	"Usage: warpway rm [OPTION...] NAME...\n"
+	"       warpway rm --end [OPTION...] NAME|ID...\n\n"
+	"Removes names from a broker. They are free at once. A memory goes on without a name while a\n"
+	"process or a token in flight holds it; the command says which. Any other object ends.\n\n"
+	"  --end             end memories, too: their tokens in flight end, nobody can get them any\n"
+	"                    more, and processes that hold one keep what they have mapped. ID is the\n"
+	"                    32 digits that `warpway who` and `warpway ls --all` show\n" BROKER_HELP
+	"\n  warpway ls --names model/ | xargs -d '\\n' warpway rm\n\n" BROKER_EXIT_HELP;
+
+/* Return: whether the text is an id. */
+static bool read_id(const char *text, uint8_t out_id[WW_OBJECT_ID_BYTES])
+{
+	size_t digits = strspn(text, "0123456789abcdef");
+
+	if (digits != 2 * (size_t)WW_OBJECT_ID_BYTES || text[digits])
+		return false;
+	for (size_t i = 0; i < WW_OBJECT_ID_BYTES; i++) {
+		const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		out_id[i] = (uint8_t)strtoul(pair, NULL, 16);
+	}
+	return true;
+}
+
+static ww_status end_object(ww_broker *broker, const char *word)
+{
+	ww_status status = ww_broker_end(broker, word, NULL);
+	uint8_t id[WW_OBJECT_ID_BYTES];
+
+	if (status == WW_ERR_NOT_FOUND && read_id(word, id))
+		status = ww_broker_end(broker, NULL, id);
+	return status;
+}
+
+static ww_status remove_name(struct rm *work, const char *name)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	bool is_memory = ww_broker_stat(work->request.broker, name, &info) == WW_OK &&
+		info.kind == WW_OBJECT_MEMORY;
+	ww_status status = ww_broker_remove(work->request.broker, name);
+
+	if (status == WW_OK && is_memory)
+		work->removed[work->removed_count++] = info;
+	return status;
+}
+
+static void print_if_held(const struct holder_report *report, const struct ww_object_info *removed)
+{
+	for (size_t i = 0; i < report->object_count; i++) {
+		const struct ww_object_info *object = &report->objects[i];
+		char why[HOLDER_REPORT_REASON_BYTES];
+		char size[NUMBER_BYTES];
+		char name[WW_NAME_BYTES];
+
+		if (object->name[0] ||
+			memcmp(object->object_id, removed->object_id, sizeof(object->object_id)) !=
+				0)
+			continue;
+		holder_report_reason(report, object, why);
+		number_size_text(object->bytes, size);
+		format_safe(removed->name, name, sizeof(name));
+		printf("%s: the name is free; its %s stay, %s\n", name, size, why);
+	}
+}
+
+/* Nothing was lost if this fails, so it says nothing then. */
+static void print_who_holds(const struct rm *work)
+{
+	struct holder_report report = {.objects = NULL};
+
+	if (work->removed_count > 0 && holder_report_take(&report, work->request.broker) == WW_OK) {
+		for (size_t i = 0; i < work->removed_count; i++)
+			print_if_held(&report, &work->removed[i]);
+	}
+	holder_report_fini(&report);
+}
 
 /* Goes through all names, and ends with the exit code of the first that failed. */
 static int run(struct request *request)
 {
 	int code = EXIT_DONE;
+	size_t count = 0;
 
+	while (request->words[count])
+		count++;
+	rm.removed = calloc(count, sizeof(*rm.removed));
+	if (!rm.removed)
+		return complain("out of memory");
 	for (char **name = request->words; *name; name++) {
-		ww_status status = ww_broker_remove(request->broker, *name);
+		ww_status status = rm.ends ? end_object(request->broker, *name)
+					   : remove_name(&rm, *name);
 		int failed = status ? broker_fail(status, "cannot remove %s", *name) : EXIT_DONE;
 
 		code = code ? code : failed;
 	}
+	print_who_holds(&rm);
+	free(rm.removed);
 	return code;
 }
 
 const struct verb verb_rm = {.name = "rm",
-	.summary = "take objects out of a broker",
+	.summary = "remove names, or end objects",
 	.options = options,
 	.help = help,
 	.context = &rm,
