@@ -35,8 +35,8 @@
  *     pool and the chunks of these slices, and charges them to the owner's user. If no delivery is
  *     in flight, or the processes that imported the deliveries have ended or have released the
  *     pool, the broker keeps nothing. By other tokens, a process that has imported nothing of the
- *     pool cannot import a slice any more. A chunk is freed when its last slice is released. If a
- *     process uses no slice of a chunk, its next import or call about pools unmaps the chunk.
+ *     pool cannot import a slice any more. A chunk is freed when its last slice is released. A
+ *     process that uses no slice of it unmaps it as ww_pool_unref() says.
  *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and then the
  *     slice is free. Each export expects one import, or as many as ww_export_params.uses says. When
  *     these imports have been made, the escrow ends early. The time of a delivery
@@ -147,6 +147,11 @@ WW_API ww_pool *ww_pool_ref(ww_pool *pool);
  *
  * Each slice keeps the pool, so the pool ends with its last slice. Then this process frees its
  * chunks. Processes that imported slices keep them. Tokens that were not imported stop working.
+ *
+ * From the last unref on, also if slices keep the pool, another process unmaps a chunk when it
+ * releases its last slice of the chunk. If it released this slice before, its next call that
+ * imports by a token or is about pools unmaps the chunk. So does its next call that creates or
+ * releases a memory, a timeline or an event, unless the chunk is host memory that a GPU reaches.
  *
  * Return: NULL.
  */
@@ -261,8 +266,7 @@ WW_API ww_status ww_pool_import(ww_device *device, ww_broker *broker, const stru
  * @keep_bytes:  this many bytes of the pool are kept, if it has them
  * @out_bytes:   how many bytes were freed; may be NULL
  *
- * Other processes unmap such a chunk at their next import of a slice, or when they release their
- * last slice.
+ * Other processes unmap such a chunk as they do when the pool is released (ww_pool_unref()).
  *
  * Return: WW_OK; WW_ERR_ACCESS (imported); WW_ERR_FORKED.
  */

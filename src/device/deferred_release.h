@@ -16,7 +16,9 @@
  *   - mappings (mapping.c), those of signal pages and of pools' marks included: when no stream of
  *     the process is known to be busy;
  *   - closed timelines (sync/timeline.c): when their streams have signalled;
- *   - pools without references (pool/owner/pool.c): when no stream uses a slice.
+ *   - pools without references (pool/owner/pool.c): when no stream uses a slice;
+ *   - one entry for all pools of other processes (pool/member/member.c): never. When it is asked,
+ *     it releases what this process has of those that were closed.
  *
  * Two lists of objects that streams still use are not here. A slice that waits in its pool
  * (pool/owner/slice.c) can be imported and so used again, and an imported slice that lags

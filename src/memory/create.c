@@ -65,5 +65,6 @@ ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *par
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_memory_reclaim();
+	ww_deferred_reclaim_no_wait();
 	return ww_memory_make(device, params, out_memory);
 }

@@ -108,7 +108,7 @@ static bool memory_drop(struct ww_memory *memory)
 		class->release(memory);
 		return false;
 	}
-	does_reclaim = memory->mapping->end_waits && !memory->is_chunk;
+	does_reclaim = !memory->is_chunk;
 	ww_cache_remove(memory);
 	memory_free(memory);
 	return does_reclaim;
@@ -122,8 +122,14 @@ ww_memory *ww_memory_drop(ww_memory *memory)
 
 ww_memory *ww_memory_unref(ww_memory *memory)
 {
-	if (memory_drop(memory))
+	bool waits = memory && memory->mapping->end_waits;
+
+	if (!memory_drop(memory))
+		return NULL;
+	if (waits)
 		ww_deferred_reclaim();
+	else
+		ww_deferred_reclaim_no_wait();
 	return NULL;
 }
 

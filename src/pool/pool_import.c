@@ -190,6 +190,6 @@ ww_status ww_pool_import(ww_device *device, ww_broker *broker, const struct ww_t
 	if (!own)
 		return join(device, broker, &info, token, out_pool);
 	ww_try(take_home(own, &info, token));
-	*out_pool = ww_steal(own);
+	*out_pool = ww_pool_ref(own);
 	return WW_OK;
 }

@@ -20,6 +20,8 @@
  *   same S T                    both are at one address
  *   one S T                     both are one object
  *   find S T                    the address of S lies in T, and in nothing smaller
+ *   note S, mapped              whether the chunk is still mapped where the slice was
+ *   make S                      a memory that is no slice
  *   cut                         the connection to the broker
  *   close                       the pool
  *   exit, quit                  without letting go of anything; quit: by _exit()

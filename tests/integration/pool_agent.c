@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "integration/pool.h"
+#include "memory/memory.h"
 
 static struct {
 	ww_pool *pool;
@@ -19,6 +20,7 @@ static struct {
 	ww_memory *slices[16];
 	ww_stream *stream;
 	struct gate gate;
+	void *noted; /* an address */
 } own;
 
 static ww_memory **slot(size_t word)
@@ -244,6 +246,31 @@ static ww_status obey_find(void)
 	return status;
 }
 
+static ww_status obey_note(void)
+{
+	own.noted = ww_memory_pointer(*slot(1));
+	return WW_OK;
+}
+
+static ww_status obey_mapped(void)
+{
+	struct ww_mapping *mapping = NULL;
+	bool is_mapped;
+
+	MUST_OK(ww_mapping_find(own.noted, 1, WW_ACCESS_READ, &mapping));
+	/* Another memory may be there by now. */
+	is_mapped = mapping && ((struct ww_memory *)mapping->owner)->is_chunk;
+	ww_mapping_unref(mapping);
+	return is_mapped ? WW_OK : WW_NOT_READY;
+}
+
+/* No slice. */
+static ww_status obey_make(void)
+{
+	*slot(1) = memory_make(agent_device(), WW_MEMORY_VMM, 1);
+	return WW_OK;
+}
+
 /* The broker sees its end, as if the connection had failed. */
 static ww_status obey_cut(void)
 {
@@ -312,6 +339,9 @@ ROLE(pool_agent)
 		{"same", obey_same},
 		{"one", obey_one},
 		{"find", obey_find},
+		{"note", obey_note},
+		{"mapped", obey_mapped},
+		{"make", obey_make},
 		{"cut", obey_cut},
 		{"close", obey_close},
 		{"quit", obey_quit},

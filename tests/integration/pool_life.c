@@ -642,3 +642,63 @@ SCENE_CASE(pool_goes_before_its_slices, 0)
 	pool_start(&agent, NULL);
 	pool_give(&agent, &tokens[1], 0, WW_ERR_NOT_FOUND);
 }
+
+/* --- what stays mapped of a pool that was closed --- */
+
+/* An agent has imported and released a slice, and still maps its chunk. */
+static void start_with_chunk(struct child *agent, ww_memory *slice)
+{
+	pool_start(agent, NULL);
+	pool_lend(agent, slice, WW_ACCESS_READ, 0);
+	agent_must(agent, WW_OK, "note 0");
+	agent_must(agent, WW_OK, "unref 0");
+	agent_must(agent, WW_OK, "mapped");
+}
+
+SCENE_CASE(closed_pool_is_unmapped_with_the_last_slice, 0)
+{
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4 * KIB, 1);
+	struct child agent;
+
+	start_with_chunk(&agent, slice);
+	pool_lend(&agent, slice, WW_ACCESS_READ, 0);
+	/* Another reference than the last one closes nothing. */
+	ww_pool_unref(ww_pool_ref(pool));
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_must(&agent, WW_OK, "mapped");
+	pool_lend(&agent, slice, WW_ACCESS_READ, 0);
+	ww_pool_unref(pool);
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_must(&agent, WW_NOT_READY, "mapped");
+}
+
+SCENE_CASE(pool_closed_later_is_unmapped_when_memory_is_made, 0)
+{
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	OWN(memory) ww_memory *slice = slice_make(pool, 4 * KIB, 1);
+	struct child agent;
+
+	start_with_chunk(&agent, slice);
+	agent_must(&agent, WW_OK, "make 1");
+	agent_must(&agent, WW_OK, "mapped");
+	ww_pool_unref(pool);
+	agent_must(&agent, WW_OK, "make 2");
+	agent_must(&agent, WW_NOT_READY, "mapped");
+}
+
+SCENE_CASE(ended_pool_is_unmapped_when_memory_is_released, 0)
+{
+	ww_pool *pool = pool_make(scene.device, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, 4 * KIB, 1);
+	struct child agent;
+
+	start_with_chunk(&agent, slice);
+	agent_must(&agent, WW_OK, "make 1");
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	agent_must(&agent, WW_OK, "unref 1");
+	agent_must(&agent, WW_NOT_READY, "mapped");
+	scene_has_objects(0); /* not even the agent's marks */
+}

@@ -236,7 +236,7 @@ void ww_members_reclaim(void)
 		ww_members_each(take_settled_of, &settled);
 	while ((link = ww_list_take_first(&settled)))
 		holding_free(ww_container(link, struct holding, link));
-	ww_members_drop_gone();
+	ww_members_drop_unused();
 }
 
 /* The slice is marked. Whether the token names bytes of it, and of a chunk that is what it says. */

@@ -5,7 +5,7 @@
  * With the first slice of a pool this process becomes a member: it maps the table, makes a page of
  * marks and shows it to the owner through the broker. From then on an import is a look into the
  * table. Membership lasts until the owner is gone and no slice is left, or this process ends;
- * chunks stay mapped until the owner has given them back.
+ * chunks stay mapped until the owner has given chunks back, or has closed the pool.
  */
 #ifndef WW_POOL_MEMBER_IMPORTED_SLICE_H
 #define WW_POOL_MEMBER_IMPORTED_SLICE_H

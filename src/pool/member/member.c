@@ -3,8 +3,10 @@
  * member.c - a pool of another process: joining it, and mapping its chunks, see member.h
  *
  * A member is known by the pool's id and the broker that granted the pool. It stays until the owner
- * has ended and no slice of the pool is used here. A chunk stays mapped until the owner has given
- * chunks back and no slice of the chunk is used here.
+ * has ended and no slice of the pool is used here. A chunk stays mapped until no slice of it is
+ * used here, and the owner has given chunks back or closed the pool. The owner sends no message, it
+ * stores into its pages: the release of a slice looks there, and so does each reclaim
+ * (deferred_release.h).
  */
 #include "pool/member/member.h"
 
@@ -75,6 +77,32 @@ static bool owner_has_ended(const struct ww_member *member)
 		__atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) != WW_WIRE_CELL_STATE_LIVE;
 }
 
+static uint64_t trims_of(const struct ww_member *member)
+{
+	return __atomic_load_n(&member->table.header->trims, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Under member->lock. Those that the owner may have given back, and no slice here uses: into
+ * @out_unused.
+ */
+static void take_unused(struct ww_member *member, struct ww_list *out_unused)
+{
+	uint64_t trims = trims_of(member);
+	struct ww_list *next;
+
+	for (struct ww_list *link = member->chunks.next; link != &member->chunks; link = next) {
+		const struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk,
+			link);
+
+		next = link->next;
+		if (chunk->users > 0 || chunk->trims == trims)
+			continue;
+		ww_list_remove(link);
+		ww_list_append(out_unused, link);
+	}
+}
+
 /* Takes out a member whose owner has ended, if nothing of it is in use. Under members_lock. */
 static void take_if_ended(struct ww_member *member, struct ww_list *out_gone)
 {
@@ -92,18 +120,59 @@ static void free_gone(struct ww_list *gone)
 		member_free(ww_container(link, struct ww_member, link));
 }
 
-void ww_members_drop_gone(void)
+/* Under member->lock. Whether the driver ends a chunk only when all streams are done. */
+static bool is_end_slow(const struct ww_member *member)
+{
+	ww_list_for_each (link, &member->chunks) {
+		if (ww_container(link, struct ww_member_chunk, link)->memory->mapping->end_waits)
+			return true;
+	}
+	return false;
+}
+
+static void drop_unused(bool may_wait)
 {
 	struct ww_list gone = WW_LIST_INIT(gone);
+	struct ww_list unused = WW_LIST_INIT(unused);
 	struct ww_list *next;
+	bool may_drop;
 
 	pthread_mutex_lock(&members_lock);
 	for (struct ww_list *link = members.next; link != &members; link = next) {
+		struct ww_member *member = ww_container(link, struct ww_member, link);
+
 		next = link->next;
-		take_if_ended(ww_container(link, struct ww_member, link), &gone);
+		pthread_mutex_lock(&member->lock);
+		may_drop = may_wait || !is_end_slow(member);
+		if (may_drop)
+			take_unused(member, &unused);
+		pthread_mutex_unlock(&member->lock);
+		if (may_drop)
+			take_if_ended(member, &gone);
 	}
 	pthread_mutex_unlock(&members_lock);
+	free_chunks(&unused);
 	free_gone(&gone);
+}
+
+/*
+ * The entry by which each reclaim looks at the members: an owner may close its pool after the last
+ * slice was released here. It is never done.
+ */
+static struct ww_deferred look WW_PER_PROCESS; /* added under join_lock */
+
+static bool look_is_done(struct ww_deferred *entry)
+{
+	(void)entry;
+	drop_unused(false);
+	return false;
+}
+
+static const struct ww_deferred_class look_class = {.is_done = look_is_done};
+
+void ww_members_drop_unused(void)
+{
+	drop_unused(true);
 }
 
 void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context)
@@ -354,6 +423,8 @@ static ww_status begin_member(struct ww_import *import, const struct ww_token *t
 	pthread_mutex_lock(&members_lock);
 	ww_list_append(&members, &member->link);
 	pthread_mutex_unlock(&members_lock);
+	if (!look.class)
+		ww_deferred_add(&look, &look_class);
 	*out_member = ww_steal(member);
 	return WW_OK;
 }
@@ -396,7 +467,7 @@ ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *i
 	*out_member = find_member(broker, info, token);
 	if (*out_member)
 		return WW_OK;
-	ww_members_drop_gone();
+	ww_members_drop_unused();
 	ww_try(ww_lock_unless_cancelled(&join_lock));
 	*out_member = find_member(broker, info, token); /* another thread may have been faster */
 	if (!*out_member)
@@ -411,7 +482,7 @@ ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_in
 	ww_status status;
 
 	*out_member = NULL;
-	ww_members_drop_gone();
+	ww_members_drop_unused();
 	ww_try(ww_lock_unless_cancelled(&join_lock));
 	status = join(broker, info, token, out_member);
 	pthread_mutex_unlock(&join_lock);
@@ -419,32 +490,6 @@ ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_in
 }
 
 /* --- chunks --- */
-
-static uint64_t trims_of(const struct ww_member *member)
-{
-	return __atomic_load_n(&member->table.header->trims, __ATOMIC_ACQUIRE);
-}
-
-/*
- * Under member->lock. Those that the owner may have given back, and no slice here uses: into
- * @out_unused.
- */
-static void take_unused(struct ww_member *member, struct ww_list *out_unused)
-{
-	uint64_t trims = trims_of(member);
-	struct ww_list *next;
-
-	for (struct ww_list *link = member->chunks.next; link != &member->chunks; link = next) {
-		const struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk,
-			link);
-
-		next = link->next;
-		if (chunk->users > 0 || chunk->trims == trims)
-			continue;
-		ww_list_remove(link);
-		ww_list_append(out_unused, link);
-	}
-}
 
 /* Under member->lock. Return: counted in its users; NULL. */
 static struct ww_member_chunk *find_chunk(struct ww_member *member,

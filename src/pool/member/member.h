@@ -98,8 +98,11 @@ void ww_member_leave(struct ww_member *member); /* one less; NULL: none */
 WW_DEFINE_CLEANUP(struct ww_member, ww_member_leave)
 #define WW_AUTO_MEMBER WW_CLEANUP(ww_member_leave_p)
 
-/* Members that are not used, and whose owners have ended, are released. */
-void ww_members_drop_gone(void);
+/*
+ * Members that are not used, and whose owners have ended, are released; and chunks that owners may
+ * have freed, if no slice of them is used.
+ */
+void ww_members_drop_unused(void);
 
 /* Calls @visit for each, under members_lock. */
 void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context);

@@ -30,7 +30,7 @@ static uint64_t trim(struct ww_pool *pool, uint64_t keep_bytes)
 			ww_pool_drop_chunk(pool, chunk);
 	}
 	if (pool->reserved < before)
-		__atomic_add_fetch(&pool->table.header->trims, 1, __ATOMIC_RELEASE);
+		ww_pool_tell_trim(pool);
 	return before - pool->reserved;
 }
 

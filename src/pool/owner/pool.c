@@ -69,6 +69,11 @@ void ww_pool_drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 	free(chunk);
 }
 
+void ww_pool_tell_trim(struct ww_pool *pool)
+{
+	__atomic_add_fetch(&pool->table.header->trims, 1, __ATOMIC_RELEASE);
+}
+
 /* No reference is left, and no stream uses the pool. */
 static void pool_free(struct ww_pool *pool)
 {
@@ -118,8 +123,10 @@ static const struct ww_deferred_class ended_class = {
 
 ww_pool *ww_pool_ref(ww_pool *pool)
 {
-	if (pool)
-		ww_ref_get(&pool->ref);
+	if (!pool)
+		return;
+	ww_ref_get(&pool->ref);
+	atomic_fetch_add(&pool->user_refs, 1);
 	return pool;
 }
 
@@ -155,13 +162,13 @@ static void leave(struct ww_pool *pool)
 	ww_members_reclaim();
 }
 
-ww_pool *ww_pool_unref(ww_pool *pool)
+void ww_pool_drop(struct ww_pool *pool)
 {
 	if (!pool || !ww_ref_put(&pool->ref))
-		return NULL;
+		return;
 	if (pool->member) {
 		leave(pool);
-		return NULL;
+		return;
 	}
 	end_escrows(pool);
 	pthread_mutex_lock(&pools_lock);
@@ -170,6 +177,18 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	ww_deferred_add(&pool->deferred, &ended_class);
 	ww_deferred_reclaim();
 	ww_members_reclaim(); /* this process may have imported a slice of a pool that ends now */
+}
+
+/*
+ * With the program's last reference the pool is closed, though slices may keep it: processes that
+ * use none of a chunk need not keep the chunk for later slices.
+ */
+ww_pool *ww_pool_unref(ww_pool *pool)
+{
+	if (pool && !ww_ref_is_inherited(&pool->ref) && !pool->member &&
+		atomic_fetch_sub(&pool->user_refs, 1) == 1)
+		ww_pool_tell_trim(pool);
+	ww_pool_drop(pool);
 	return NULL;
 }
 
@@ -225,7 +244,7 @@ struct ww_pool *ww_pool_next(struct ww_pool *before)
 			found = pool;
 	}
 	pthread_mutex_unlock(&pools_lock);
-	ww_pool_unref(before);
+	ww_pool_drop(before);
 	return found;
 }
 
@@ -354,6 +373,7 @@ ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params,
 		return status;
 	}
 	ww_ref_init(&pool->ref);
+	pool->user_refs = 1;
 	ww_device_ref(device);
 	pthread_mutex_init(&pool->lock, NULL);
 	ww_arena_init(&pool->arena);

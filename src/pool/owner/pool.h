@@ -40,6 +40,8 @@ struct ww_member;
 
 struct ww_pool {
 	struct ww_ref ref;
+	/* Of these, the program's own; others are those of slices and of calls at work. */
+	_Atomic uint32_t user_refs;
 	/* Of an imported one: counted in its users. Such a pool has nothing of what follows. */
 	struct ww_member *member;
 	struct ww_list link;         /* among all pools of this process, under pools_lock */
@@ -101,8 +103,11 @@ struct ww_pool {
  */
 ww_status ww_pool_round_up(uint64_t bytes, uint64_t unit, uint64_t *out_bytes);
 
-WW_DEFINE_CLEANUP(ww_pool, ww_pool_unref)
-#define WW_AUTO_POOL WW_CLEANUP(ww_pool_unref_p)
+/* Releases a reference that is not the program's own. Takes NULL. */
+void ww_pool_drop(struct ww_pool *pool);
+
+WW_DEFINE_CLEANUP(struct ww_pool, ww_pool_drop)
+#define WW_AUTO_POOL WW_CLEANUP(ww_pool_drop_p)
 
 /*
  * Return: the pool of this process with that id, a reference; NULL: it is another process's, or no
@@ -128,6 +133,9 @@ void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block);
 
 /* Gives back a chunk without slices that count. */
 void ww_pool_drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk);
+
+/* Other processes are to unmap the chunks of which they use no slice. */
+void ww_pool_tell_trim(struct ww_pool *pool);
 
 /*
  * cut.c: a slice, of what is free by now or of a new chunk. Under pool->lock.

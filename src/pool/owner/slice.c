@@ -73,7 +73,7 @@ static void use(struct ww_slice *slice)
 	ww_memory_view_init(&slice->view, ww_memory_ref(slice->chunk->memory), slice->block->offset,
 		slice->block->bytes, WW_ACCESS_WRITE, &slice_class);
 	ww_memory_view_enter(&slice->view);
-	ww_pool_ref(pool);
+	ww_ref_get(&pool->ref);
 	slice->is_used = true;
 	pool->used_count++;
 	pool->used_bytes += slice->block->bytes;
@@ -308,7 +308,7 @@ static void hold(struct ww_slice *slice)
 		ww_memory_view_leave(&slice->view); /* a search by address must not see this */
 		ww_ref_init(&slice->view.ref);
 		ww_memory_view_enter(&slice->view);
-		ww_pool_ref(slice->pool);
+		ww_ref_get(&slice->pool->ref);
 	}
 }
 
@@ -447,7 +447,7 @@ static void release_slice(struct ww_memory *view)
 	pthread_mutex_unlock(&pool->lock);
 	if (is_awaited) /* after the unlock: a thread that waits only tries the lock */
 		ww_await_wake(&pool->wakes);
-	ww_pool_unref(pool);
+	ww_pool_drop(pool);
 }
 
 static void release_part(struct ww_memory *view)
