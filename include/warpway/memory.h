@@ -241,6 +241,22 @@ WW_API ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
  */
 #define WW_IMPORT_OWN_MAPPING UINT64_C(0x2)
 
+/*
+ * Keep what this import maps for a moment after the last unref, with the hold in the broker: if the
+ * process imports the memory again soon, nothing is mapped and unmapped. Meanwhile the process is
+ * a holder (`warpway who`), and the bytes are not freed.
+ *   - At most 16 memories are kept, of at most 64 MiB together. If there is no room, the last unref
+ *     unmaps the memory.
+ *   - After a quarter to half a second a thread of the library unmaps the memory. The thread exists
+ *     while a memory is kept, and blocks all signals.
+ *   - If ww_memory_create() finds no memory, it unmaps what is kept, and tries again.
+ *   - The process is a holder already when it imports what is kept. So such an import ends the
+ *     escrow of a delivery (WW_EXPORT_DELIVERY), and other escrows do not count it.
+ * The flag has no effect on slices of pools, on memory of kind WW_MEMORY_LEGACY or
+ * WW_MEMORY_CUDA_POOL, on host memory that a GPU reaches, or with WW_IMPORT_OWN_MAPPING.
+ */
+#define WW_IMPORT_KEEP UINT64_C(0x4)
+
 /**
  * struct ww_import_params - how memory of another process is mapped
  * @struct_size:  sizeof(struct ww_import_params)
@@ -312,12 +328,12 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * ww_memory_unref() - release a reference of a memory
  * @memory:  may be NULL
  *
- * The last unref unmaps the memory. The bytes are freed when no process maps them or holds a
- * descriptor of them. Work on a GPU that uses the mapping must have run before, as for
- * cuMemUnmap(). This includes a cudaMemcpy() of up to 64 KiB from memory of malloc(): it may return
- * before its bytes are there. cudaFree() waits for them, but an unmapping does not, so synchronise
- * the stream before the last unref, or copy by ww_memory_write(). Streams of the host device keep
- * what they still use.
+ * The last unref unmaps the memory; WW_IMPORT_KEEP keeps it for a moment. The bytes are freed when
+ * no process maps them or holds a descriptor of them. Work on a GPU that uses the mapping must have
+ * run before, as for cuMemUnmap(). This includes a cudaMemcpy() of up to 64 KiB from memory of
+ * malloc(): it may return before its bytes are there. cudaFree() waits for them, but an unmapping
+ * does not, so synchronise the stream before the last unref, or copy by ww_memory_write(). Streams
+ * of the host device keep what they still use.
  *
  * For host memory, and for memory opened by a legacy handle, the driver waits for every stream of
  * the process. So the last unref waits, too, as cudaIpcCloseMemHandle() does. There is one

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "memory/memory.h"
+#include "memory/import_cache.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
 
@@ -62,9 +62,14 @@ ww_status ww_memory_make(ww_device *device, const struct ww_memory_params *param
 ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory)
 {
+	ww_status status;
+
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_memory_reclaim();
 	ww_deferred_reclaim_no_wait();
-	return ww_memory_make(device, params, out_memory);
+	status = ww_memory_make(device, params, out_memory);
+	if ((status == WW_ERR_DEVICE_MEMORY || status == WW_ERR_NO_MEMORY) && ww_cache_drop_kept())
+		status = ww_memory_make(device, params, out_memory);
+	return status;
 }

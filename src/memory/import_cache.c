@@ -3,17 +3,37 @@
  * import_cache.c - the memories this process has mapped, see import_cache.h
  *
  * Nothing blocks under the lock: comparing two descriptors asks the kernel, never the driver.
+ *
+ * What is kept for a moment has one reference, which is the cache's. A thread releases it. The
+ * thread begins with the first memory that is kept, looks four times a second, and ends when there
+ * is none. A child made by fork() has neither the thread nor what was kept.
  */
 #include "memory/import_cache.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_map memories WW_PER_PROCESS; /* under lock */
+
+#define KEPT_MAX       16
+#define KEPT_BYTES_MAX (UINT64_C(64) << 20)
+#define KEEP_NS        UINT64_C(250000000)
+
+/* What no code uses, the oldest first. Under lock. */
+static struct {
+	struct ww_memory *memory; /* its only reference */
+	uint64_t since_ns;
+} kept[KEPT_MAX] WW_PER_PROCESS;
+static uint32_t kept_count WW_PER_PROCESS;
+static uint64_t kept_bytes WW_PER_PROCESS;
+static bool has_thread WW_PER_PROCESS; /* that ends what is kept; there is one while any is */
 
 /* Ids are random: any eight bytes of one are a hash. */
 static uint64_t hash_of(const uint8_t id[WW_OBJECT_ID_BYTES])
@@ -39,6 +59,26 @@ static bool serves(const struct ww_memory *memory, const struct ww_device *devic
 		(mapping->access == access || ww_backing_is_foreign(mapping->backing));
 }
 
+/* Under the lock. Return: its reference. */
+static struct ww_memory *take_kept(uint32_t at)
+{
+	struct ww_memory *memory = kept[at].memory;
+
+	kept_bytes -= memory->bytes;
+	memmove(&kept[at], &kept[at + 1], (--kept_count - at) * sizeof(kept[0]));
+	return memory;
+}
+
+/* Under the lock. Return: whether there is a reference for the caller. */
+static bool get(struct ww_memory *memory)
+{
+	for (uint32_t i = 0; i < kept_count; i++) {
+		if (kept[i].memory == memory)
+			return take_kept(i);
+	}
+	return ww_ref_try_get(&memory->ref);
+}
+
 /* Under the lock. @out_memory: with a reference; NULL: there is none */
 static ww_status find(struct ww_device *device, const struct ww_description *description,
 	uint32_t access, int fd, struct ww_memory **out_memory)
@@ -54,7 +94,7 @@ static ww_status find(struct ww_device *device, const struct ww_description *des
 			!is_same_object(&memory->description, description))
 			continue;
 		ww_try(ww_mapping_compare(memory->mapping, fd, &is_named));
-		if (is_named && ww_ref_try_get(&memory->ref)) {
+		if (is_named && get(memory)) {
 			*out_memory = memory;
 			return WW_OK;
 		}
@@ -113,7 +153,7 @@ struct ww_memory *ww_cache_find_owner(struct ww_mapping *mapping)
 
 	pthread_mutex_lock(&lock);
 	memory = mapping->owner;
-	if (memory && !ww_ref_try_get(&memory->ref))
+	if (memory && !get(memory))
 		memory = NULL;
 	pthread_mutex_unlock(&lock);
 	return memory;
@@ -131,10 +171,113 @@ struct ww_memory *ww_cache_find_id(struct ww_device *device, const uint8_t id[WW
 		struct ww_memory *memory = ww_container(node, struct ww_memory, node);
 
 		if (memcmp(memory->description.object_id, id, WW_OBJECT_ID_BYTES) == 0 &&
-			serves(memory, device, access) && skip-- == 0 &&
-			ww_ref_try_get(&memory->ref))
+			serves(memory, device, access) && skip-- == 0 && get(memory))
 			found = memory;
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
+}
+
+/* --- what is kept --- */
+
+_Atomic uint64_t ww_cache_keep_ns = KEEP_NS;
+
+/* Releases what was kept at least so long. Return: whether there was any. */
+static bool drop_kept(uint64_t age_ns)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+	struct ww_memory *memory;
+	bool is_any = false;
+
+	do {
+		pthread_mutex_lock(&lock);
+		memory = kept_count > 0 && kept[0].since_ns + age_ns <= now_ns ? take_kept(0)
+									       : NULL;
+		pthread_mutex_unlock(&lock);
+		if (!memory)
+			return is_any;
+		memory->is_kept = false;
+		ww_memory_drop(memory);
+		is_any = true;
+	} while (true);
+}
+
+bool ww_cache_drop_kept(void)
+{
+	return drop_kept(0);
+}
+
+/* Whether the thread goes on: something is kept. */
+static bool is_needed(void)
+{
+	bool is_any;
+
+	pthread_mutex_lock(&lock);
+	is_any = kept_count > 0;
+	has_thread = is_any;
+	pthread_mutex_unlock(&lock);
+	return is_any;
+}
+
+static void *keeper_run(void *unused)
+{
+	const struct timespec pause = {.tv_nsec = KEEP_NS};
+
+	do {
+		(void)ppoll(NULL, 0, &pause, NULL);
+		(void)drop_kept(ww_cache_keep_ns);
+	} while (is_needed());
+	return unused;
+}
+
+/* Signals are the program's business: its own threads get them. Return: whether there is one. */
+static bool keeper_start(void)
+{
+	sigset_t all;
+	sigset_t before;
+	pthread_t thread;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, keeper_run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		return false;
+	(void)pthread_setname_np(thread, "ww-memories");
+	pthread_detach(thread);
+	return true;
+}
+
+/* Under the lock. Return: whether @memory is kept. */
+static bool keep(struct ww_memory *memory)
+{
+	if (atomic_load(&memory->ref.count) > 1 || kept_count == KEPT_MAX ||
+		memory->bytes > KEPT_BYTES_MAX - kept_bytes)
+		return false;
+	kept[kept_count].memory = memory;
+	kept[kept_count++].since_ns = ww_clock_now_ns();
+	kept_bytes += memory->bytes;
+	return true;
+}
+
+bool ww_cache_keep(struct ww_memory *memory)
+{
+	bool needs_thread;
+	bool is_kept;
+
+	if (ww_ref_is_inherited(&memory->ref))
+		return false;
+	pthread_mutex_lock(&lock);
+	is_kept = keep(memory);
+	needs_thread = is_kept && !has_thread;
+	has_thread |= needs_thread;
+	pthread_mutex_unlock(&lock);
+	if (needs_thread && !keeper_start()) {
+		pthread_mutex_lock(&lock);
+		has_thread = false;
+		pthread_mutex_unlock(&lock);
+		(void)drop_kept(0);
+	}
+	return is_kept;
 }

@@ -7,7 +7,9 @@
  * received and the mapped memory are the same file. If the kernel cannot tell, the memory is mapped
  * again: that is correct, and costs addresses only.
  *
- * The cache holds no references: the last unref removes a memory from it.
+ * The cache holds no references: the last unref removes a memory from it. There is one exception:
+ * the last reference of a memory that was imported with WW_IMPORT_KEEP is kept here for a moment,
+ * and is the next import's.
  */
 #ifndef WW_MEMORY_IMPORT_CACHE_H
 #define WW_MEMORY_IMPORT_CACHE_H
@@ -30,6 +32,18 @@ ww_status ww_cache_find(struct ww_device *device, const struct ww_description *d
  * Return: WW_OK; WW_ERR_NO_MEMORY; as ww_mapping_compare().
  */
 ww_status ww_cache_insert(struct ww_memory *memory, int fd, struct ww_memory **out_memory);
+
+/*
+ * Takes over the caller's reference of a memory that is_kept, if it is the last one and there is
+ * room. Return: whether it did.
+ */
+bool ww_cache_keep(struct ww_memory *memory);
+
+/* For how long; another value is for tests, before anything is kept. */
+extern _Atomic uint64_t ww_cache_keep_ns;
+
+/* Releases all that is kept. Under no lock. Return: whether there was any. */
+bool ww_cache_drop_kept(void);
 
 void ww_cache_remove(struct ww_memory *memory);
 

@@ -107,6 +107,12 @@ ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	return WW_OK;
 }
 
+/* Not what others may free, nor what may block the thread that ends it. */
+static bool can_keep(const struct ww_mapping *mapping)
+{
+	return !ww_backing_is_foreign(mapping->backing) && !mapping->end_waits;
+}
+
 /* Maps what no memory of this process is yet. */
 static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_count,
 	const struct ww_description *description, const struct ww_import_options *options,
@@ -129,7 +135,9 @@ static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_
 	ww_try(ww_mapping_import(device, &source, options->access, &mapping));
 	ww_try(ww_memory_check_route(mapping, options));
 	ww_try(ww_memory_enter(mapping, &whole, is_own ? -1 : fds[0], is_own, out_memory));
-	(void)ww_steal(mapping);
+	(void)ww_steal(mapping); /* its place may be taken by another thread's, and it freed */
+	if (options->flags & WW_IMPORT_KEEP && !is_own && can_keep((*out_memory)->mapping))
+		(*out_memory)->is_kept = true;
 	return WW_OK;
 }
 

@@ -102,6 +102,8 @@ static bool memory_drop(struct ww_memory *memory)
 	if (!memory)
 		return false;
 	class = memory->class; /* before: a slice may be used anew as soon as its count is 0 */
+	if (!class && memory->is_kept && ww_cache_keep(memory))
+		return false;
 	if (!ww_ref_put(&memory->ref))
 		return false;
 	if (class) {

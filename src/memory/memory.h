@@ -72,6 +72,7 @@ struct ww_memory {
 	struct ww_map_node node;           /* in the cache, under its lock */
 	struct ww_description description; /* its access is the most that was granted */
 	_Atomic(bool) is_chunk;            /* of a pool: only slices of it are handed out */
+	_Atomic(bool) is_kept;             /* for a moment after its last use (import_cache.h) */
 	bool is_own_mapping;               /* by WW_IMPORT_OWN_MAPPING: no import finds it */
 	struct ww_attachments attachments;
 
@@ -117,7 +118,7 @@ static inline bool ww_memory_is_borrowed(const struct ww_memory *whole)
 ww_status ww_memory_check_access(uint32_t access);
 
 /* Every flag of ww_import_params. */
-#define WW_IMPORT_FLAGS (WW_IMPORT_NO_SLOW_ROUTE | WW_IMPORT_OWN_MAPPING)
+#define WW_IMPORT_FLAGS (WW_IMPORT_NO_SLOW_ROUTE | WW_IMPORT_OWN_MAPPING | WW_IMPORT_KEEP)
 
 /* What an import asks for, checked. */
 struct ww_import_options {

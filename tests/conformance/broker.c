@@ -392,7 +392,7 @@ SCENE_CASE(broker_get_refuses, WW_CAP_EXPORT)
 
 	refuse_get(WW_ERR_INVALID, "size", &(struct ww_get_params){0});
 	refuse_get(WW_ERR_INVALID, "access", GET(.access = 3));
-	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 4));
+	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 8));
 	refuse_get(WW_ERR_INVALID, "", GET(.reserved = 1));
 	refuse_get(WW_ERR_INVALID, "owner", GET(.owner = 1));
 	refuse_get(WW_ERR_NOT_FOUND, "'x'", NULL);

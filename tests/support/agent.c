@@ -269,6 +269,7 @@ static ww_status obey_export(void)
 		.bytes = agent_number_option("bytes", 10),
 		.escrow_ns = agent_time_option("escrow_ms"),
 		.uses = (uint32_t)agent_number_option("uses", 10),
+		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0,
 		.array = array_option(&array),
 	};
 	struct ww_token token;

@@ -13,7 +13,8 @@
  *                             shape=3x5 (of float32); NAME "-" is none
  *   seal STATE                sealed or shared
  *   get NAME [OPTION...]      write wait_ms=N owner=N
- *   export [OPTION...]        write offset=N bytes=N escrow_ms=N uses=N shape=3x5 file=PATH
+ *   export [OPTION...]        write offset=N bytes=N escrow_ms=N uses=N delivery shape=3x5
+ *                             file=PATH
  *   import [OPTION...]        write file=PATH; without a file tokens go through the agent's socket
  *   revoke                    the tokens of the memory
  *   write SEED, verify SEED   the pattern

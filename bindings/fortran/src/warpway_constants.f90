@@ -182,6 +182,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_function_name_bytes = 64_c_int32_t
   integer(c_int64_t), parameter, public :: ww_get_from_owner = 4294967296_c_int64_t
   integer(c_int32_t), parameter, public :: ww_gid_own = -1_c_int32_t
+  integer(c_int64_t), parameter, public :: ww_import_keep = 4_c_int64_t
   integer(c_int64_t), parameter, public :: ww_import_no_slow_route = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_import_own_mapping = 2_c_int64_t
   integer(c_int32_t), parameter, public :: ww_kernel_arguments_max = 256_c_int32_t

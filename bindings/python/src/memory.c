@@ -102,7 +102,8 @@ static ww_status run_map(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct map_call *args = call;
 	const struct ww_import_params params = {.struct_size = sizeof(params),
-		.access = args->access};
+		.access = args->access,
+		.flags = WW_IMPORT_KEEP};
 
 	(void)timeout_ns;
 	return ww_object_map(args->hold, args->device, &params, cancel, &args->memory);
