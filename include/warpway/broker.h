@@ -99,8 +99,10 @@ enum {
 enum {
 	WW_STATE_WRITING = 1, /* its creator writes, no other process can get it */
 	/*
-	 * for reading only: no descriptor that the broker hands out can be mapped for writing,
-	 * except those of a GPU's memory, see memory.h; the mapping of its creator does not change
+	 * for reading only: no process gets it for writing, and when it is sealed, no other process
+	 * holds it for writing. No descriptor that the broker hands out from then on can be mapped
+	 * for writing, except those of a GPU's memory, see memory.h. The mapping of its creator
+	 * stays writable
 	 */
 	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
@@ -300,9 +302,10 @@ struct ww_put_params {
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
  *         (the name is taken, the record says by which process; or the memory is in the broker
  *         already under another name or with other parameters); WW_ERR_STATE (put as being written,
- *         while other processes may have it by a token); WW_ERR_QUOTA (the record says which quota
- *         and how much); WW_ERR_ACCESS (the name belongs to another user, the caller is not in the
- *         group, or the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH,
+ *         while other processes may have it by a token; or put as sealed, while another process
+ *         holds it for writing: the record names the process); WW_ERR_QUOTA (the record says which
+ *         quota and how much); WW_ERR_ACCESS (the name belongs to another user, the caller is not
+ *         in the group, or the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH,
  *         WW_ERR_OVERFLOW (@array does not fit the memory); as ww_memory_export_fd();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
@@ -319,9 +322,10 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
  * Work of the device that writes the memory must have ended. An object that this one replaces
  * (WW_PUT_REPLACE) ends now.
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state);
- *         WW_ERR_NOT_FOUND (it is not in this broker); WW_ERR_ACCESS (another process put it);
- *         WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state; or it
+ *         is to be sealed, while another process holds it for writing); WW_ERR_NOT_FOUND (it is not
+ *         in this broker); WW_ERR_ACCESS (another process put it); WW_ERR_INVALID;
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state,
 	ww_cancel *cancel);

@@ -4,6 +4,7 @@
  */
 #include "broker/suite.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static struct ww_wire_put put_writing(struct raw *raw, const char *name)
@@ -151,6 +152,45 @@ CASE(state_removed, 0)
 	MUST_EQUAL(2, find_in_list(other, put.id, &entry));
 	MUST_OK(raw_release(other, put.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_release(other, put.id));
+}
+
+/* The process is named by its pid and its program. A token for writing hinders nothing. */
+CASE(state_sealed_without_writers, 0)
+{
+	struct raw *maker = peer();
+	struct raw *writer = peer();
+	struct raw *reader = peer();
+	struct ww_wire_put put = raw_object("");
+	OWN(fd) int fd = raw_memory(4096);
+	struct ww_wire_granted granted;
+	uint8_t secret[16];
+	char who[48];
+
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 0, 60000 * MS, secret));
+	MUST_OK(raw_import(reader, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_import(writer, put.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
+	snprintf(who, sizeof(who), "process %d (", getpid());
+	strcpy(put.name, "named");
+	put.state = WW_WIRE_STATE_SEALED;
+	MUST_REFUSE(WW_ERR_STATE, who, raw_put(maker, &put, NULL, 0));
+	/* Removed, it is still held; put anew, it is the same memory. */
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_remove(maker, "named"));
+	put.state = WW_WIRE_STATE_SEALED;
+	MUST_REFUSE(WW_ERR_STATE, who, raw_put(maker, &put, NULL, 0));
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_REFUSE(WW_ERR_STATE, who, raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	MUST_OK(raw_release(writer, put.id));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 0, 60000 * MS, secret));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
+		raw_import(writer, put.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
+	MUST_OK(raw_import(writer, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_remove(maker, "named"));
 }
 
 static struct ww_wire_put put_living(struct raw *raw, const char *name, uint8_t life)

@@ -124,18 +124,43 @@ ww_status request_fail_not_found(const char *name)
 		"there is no object '%.120s' in this broker; see `warpway ls`", name);
 }
 
+/* The broker may not see the process, in a container. */
+static void name_process(uint32_t pid, char out_text[32])
+{
+	if (pid)
+		snprintf(out_text, 32, "process %" PRIu32, pid);
+	else
+		snprintf(out_text, 32, "a process");
+}
+
 ww_status request_fail_taken(const struct registry *registry, const struct object *taken)
 {
 	const struct ww_layout_object_record *record = object_record(registry, taken);
 	const char *program = taken->creator
 		? (const char *)holder_record(registry, taken->creator)->program
 		: "ended";
-	char process[32] = "a process"; /* one that the broker cannot see, in a container */
+	char process[32];
 
-	if (record->maker_pid != 0)
-		snprintf(process, sizeof(process), "process %" PRIu32, record->maker_pid);
+	name_process(record->maker_pid, process);
 	return ww_fail(WW_ERR_EXISTS,
 		"'%.70s' is taken: %s (%.31s) of user %" PRIu32
 		" put it; remove it first, or replace it (WW_PUT_REPLACE, --replace)",
 		(const char *)record->name, process, program, record->uid);
+}
+
+ww_status request_check_no_writer(const struct peer *peer, const uint8_t id[16])
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct hold *hold = hold_find_writer(registry, peer->holder, id);
+	const struct ww_layout_holder_record *writer;
+	char process[32];
+
+	if (!hold)
+		return WW_OK;
+	writer = holder_record(registry, hold->holder);
+	name_process(writer->pid, process);
+	return ww_fail(WW_ERR_STATE,
+		"cannot seal this object: %s (%.31s) of user %" PRIu32
+		" holds it for writing; have it release the object first, or use WW_STATE_SHARED",
+		process, (const char *)writer->program, writer->uid);
 }

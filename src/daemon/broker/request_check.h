@@ -43,6 +43,12 @@ bool request_is_creator_of_outer(const struct peer *peer,
 ww_status request_check_remove(const struct peer *peer, const struct object *object,
 	const char *action);
 
+/*
+ * No other process may hold an object of this id for writing if it is to be sealed.
+ * Return: WW_OK; WW_ERR_STATE.
+ */
+ww_status request_check_no_writer(const struct peer *peer, const uint8_t id[16]);
+
 ww_status request_fail_not_found(const char *name);
 
 /* The name of an object is taken: the error record says which process put it. */

@@ -165,13 +165,15 @@ static ww_status put_check_repeated(const struct peer *peer, const struct object
 		states[record->state - 1]);
 }
 
-/* descriptor_check_sealed() for an object that the broker has and that becomes sealed now. */
-static ww_status record_check_sealed(const struct ww_layout_object_record *record, uint32_t state)
+/* Whether an object that the broker has may become sealed now, if it is to. */
+static ww_status record_check_sealed(const struct peer *peer,
+	const struct ww_layout_object_record *record, uint32_t state)
 {
 	int fds[WW_WIRE_FDS];
 
 	if (state != WW_WIRE_STATE_SEALED)
 		return WW_OK;
+	ww_try(request_check_no_writer(peer, record->id));
 	for (size_t i = 0; i < record->fd_count; i++)
 		fds[i] = (int)record->fds[i];
 	return descriptor_check_sealed(fds, record->fd_access, record->fd_count);
@@ -213,7 +215,7 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 	if (record->state == WW_WIRE_STATE_SEALED && put->state != WW_WIRE_STATE_SEALED)
 		return ww_fail(WW_ERR_STATE,
 			"this memory is in the broker already, sealed, and stays so; put it as sealed");
-	ww_try(record_check_sealed(record, put->state));
+	ww_try(record_check_sealed(peer, record, put->state));
 	ww_try(put_check_name(peer, put, taken));
 	ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
 	return object_name(registry, object, put, gid);
@@ -258,8 +260,10 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
 	ww_try(last_will_check(put, peer->fds, peer->fd_count));
 	ww_try(delivery_counts_check(put, peer->fds, peer->fd_count));
-	if (put->state == WW_WIRE_STATE_SEALED)
+	if (put->state == WW_WIRE_STATE_SEALED) {
+		ww_try(request_check_no_writer(peer, put->id));
 		ww_try(descriptor_check_sealed(peer->fds, put->fd_access, peer->fd_count));
+	}
 	if (is_memory || put->bytes < host_bytes)
 		put->bytes = host_bytes;
 	if (!was_reserved)
@@ -353,7 +357,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 			(const char *)record->name, record->maker_pid);
 	was_written = record->state == WW_WIRE_STATE_WRITING;
 	if (was_written)
-		ww_try(record_check_sealed(record, seal->state));
+		ww_try(record_check_sealed(peer, record, seal->state));
 	if (was_written)
 		object_seal(registry, object, seal->state);
 	else if (record->state != seal->state)

@@ -87,6 +87,38 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 	return found;
 }
 
+/* Objects have no list of their holds. Return: a hold for writing by another than @holder; NULL. */
+static struct hold *object_find_writer(const struct registry *registry, const struct object *object,
+	const struct holder *holder)
+{
+	uint32_t left = object->holders;
+	struct holder *other;
+
+	for (uint32_t at = 0; left > 0 && (other = table_next(&registry->holder_table, &at));) {
+		struct hold *hold = hold_find(registry, other, object);
+
+		left -= hold != NULL;
+		if (hold && other != holder &&
+			hold_record(registry, hold)->access == WW_WIRE_ACCESS_WRITE)
+			return hold;
+	}
+	return NULL;
+}
+
+struct hold *hold_find_writer(const struct registry *registry, const struct holder *holder,
+	const uint8_t id[16])
+{
+	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
+		struct hold *hold = NULL;
+
+		if (!memcmp(object_record(registry, item)->id, id, WW_WIRE_ID_BYTES))
+			hold = object_find_writer(registry, item, holder);
+		if (hold)
+			return hold;
+	}
+	return NULL;
+}
+
 ww_status hold_make(struct registry *registry, struct account *account, struct object *object,
 	struct holder *holder, uint64_t expires_ns, struct hold **out_hold)
 {

@@ -65,6 +65,13 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 struct hold *hold_find_of_creator(const struct registry *registry, const struct object *object);
 
 /*
+ * A hold for writing by another process than @holder: of an object of this id, or of a removed one
+ * that is still held. Return: NULL when there is none.
+ */
+struct hold *hold_find_writer(const struct registry *registry, const struct holder *holder,
+	const uint8_t id[16]);
+
+/*
  * Has a holder hold an object; once is enough, with the most access that it ever was granted.
  * Return: WW_OK; WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
  */
