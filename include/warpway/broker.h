@@ -101,12 +101,14 @@ enum {
 	/*
 	 * for reading only: no process gets it for writing, and when it is sealed, no other process
 	 * holds it for writing. No descriptor that the broker hands out from then on can be mapped
-	 * for writing, except those of a GPU's memory, see memory.h. The mapping of its creator
-	 * stays writable
+	 * for writing, except those of a GPU's memory, see memory.h. The broker does not know of
+	 * descriptors that were passed without it. The mapping of its creator stays writable,
+	 * unless WW_STATE_READ_ONLY is set
 	 */
 	WW_STATE_SEALED = 2,
-	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
-	WW_STATE_REMOVED = 4 /* no process can get it any more, but some hold it */
+	WW_STATE_SHARED = 3,       /* for reading and writing, by mode and access */
+	WW_STATE_REMOVED = 4,      /* no process can get it any more, but some hold it */
+	WW_STATE_READ_ONLY = 0x100 /* a flag beside WW_STATE_SEALED, see ww_put_params */
 };
 
 #define WW_BROKER_NO_START UINT64_C(0x1) /* fail if no broker runs */
@@ -253,12 +255,25 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
 
 #define WW_GID_OWN UINT32_MAX
 
+/*
+ * WW_STATE_SEALED | WW_STATE_READ_ONLY: the memory's mapping in this process becomes read-only, at
+ * the address that it has, before another process can get the object.
+ *   - Work that writes the memory must have ended. If the CPU or a kernel writes to it later, it
+ *     faults.
+ *   - All memories of this process that have the same mapping become read-only. Other mappings of
+ *     the bytes (for another device, with WW_IMPORT_OWN_MAPPING, of a child made by fork()) do not.
+ *   - The mapping stays read-only, also when the object has ended. If the call does not return
+ *     WW_OK, the mapping is as before.
+ *   - The flag is for memory of the host device and for memory of kind WW_MEMORY_VMM that is not
+ *     wrapped. For other memory the call returns WW_ERR_UNSUPPORTED, and changes nothing.
+ */
+
 /**
  * struct ww_put_params - how to put a memory
  * @struct_size: sizeof(struct ww_put_params)
  * @mode:        permission bits, such as 0640; 0: 0600
  * @life:        WW_LIFE_...; 0: held
- * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed
+ * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed; WW_STATE_READ_ONLY, see above
  * @gid:         group; 0: the caller's own group (as WW_GID_OWN); else one of the caller's groups
  * @reserved:    0
  * @flags:       WW_PUT_... bits
@@ -303,11 +318,12 @@ struct ww_put_params {
  *         (the name is taken, the record says by which process; or the memory is in the broker
  *         already under another name or with other parameters); WW_ERR_STATE (put as being written,
  *         while other processes may have it by a token; or put as sealed, while another process
- *         holds it for writing: the record names the process); WW_ERR_QUOTA (the record says which
- *         quota and how much); WW_ERR_ACCESS (the name belongs to another user, the caller is not
- *         in the group, or the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH,
- *         WW_ERR_OVERFLOW (@array does not fit the memory); as ww_memory_export_fd();
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         holds it for writing: the record names the process); WW_ERR_UNSUPPORTED
+ *         (WW_STATE_READ_ONLY, and this memory cannot be made read-only where it is mapped);
+ *         WW_ERR_QUOTA (the record says which quota and how much); WW_ERR_ACCESS (the name belongs
+ *         to another user, the caller is not in the group, or the memory is mapped read-only here);
+ *         WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
+ *         ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);
@@ -316,7 +332,8 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
  * ww_memory_publish() - end writing: the object is ready, and every get that waits for it returns
  * @memory:  borrowed; put by this process with WW_STATE_WRITING
  * @broker:  borrowed; NULL: as for ww_memory_put()
- * @state:   WW_STATE_SEALED or WW_STATE_SHARED
+ * @state:   WW_STATE_SEALED or WW_STATE_SHARED; WW_STATE_SEALED | WW_STATE_READ_ONLY: as for
+ *           ww_memory_put()
  * @cancel:  borrowed; may be NULL: cancel.h
  *
  * Work of the device that writes the memory must have ended. An object that this one replaces
@@ -324,8 +341,9 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state; or it
  *         is to be sealed, while another process holds it for writing); WW_ERR_NOT_FOUND (it is not
- *         in this broker); WW_ERR_ACCESS (another process put it); WW_ERR_INVALID;
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         in this broker); WW_ERR_ACCESS (another process put it); WW_ERR_UNSUPPORTED
+ *         (WW_STATE_READ_ONLY, as for ww_memory_put()); WW_ERR_INVALID; WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state,
 	ww_cancel *cancel);

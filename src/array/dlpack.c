@@ -147,7 +147,7 @@ ww_status ww_dlpack_export(ww_memory *memory, const struct ww_array *array,
 	tensor->versioned.major = WW_DL_MAJOR;
 	tensor->versioned.minor = WW_DL_MINOR;
 	tensor->versioned.deleter = delete_versioned;
-	tensor->versioned.flags = memory->access == WW_ACCESS_READ ? WW_DL_READ_ONLY : 0;
+	tensor->versioned.flags = ww_memory_access(memory) == WW_ACCESS_READ ? WW_DL_READ_ONLY : 0;
 	*out_tensor = &ww_steal(tensor)->versioned;
 	return WW_OK;
 }
@@ -161,7 +161,7 @@ ww_status ww_dlpack_export_unversioned(ww_memory *memory, const struct ww_array 
 	ww_require(memory && array, "ww_dlpack_export_unversioned: memory or array is NULL");
 	ww_require(out_tensor, "ww_dlpack_export_unversioned: out_tensor is NULL");
 	ww_try(tensor_new(memory, array, &tensor));
-	if (memory->access == WW_ACCESS_READ)
+	if (ww_memory_access(memory) == WW_ACCESS_READ)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot hand out memory that may only be read as a tensor without a version, "
 			"which cannot say so; use ww_dlpack_export");

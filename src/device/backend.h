@@ -189,6 +189,13 @@ struct ww_backend {
 	void (*memory_retire)(struct ww_mapping *mapping);
 
 	/*
+	 * Changes what a mapping allows, and nothing else of it. Nothing writes it meanwhile. Not
+	 * of wrapped memory; under mapping->lock. Return: WW_ERR_UNSUPPORTED (that cannot be done
+	 * where it is mapped); others as memory_import.
+	 */
+	ww_status (*memory_protect)(struct ww_mapping *mapping, uint32_t access);
+
+	/*
 	 * Gives the descriptor that names the bytes, to be kept in mapping->fd; called under
 	 * mapping->lock, once, when there is none. Needs WW_CAP_EXPORT. NULL where memory has one
 	 * from the start.

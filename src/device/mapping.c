@@ -375,6 +375,25 @@ void ww_mapping_withdraw(struct ww_mapping *mapping)
 	pthread_mutex_unlock(&mapping->lock);
 }
 
+ww_status ww_mapping_protect(struct ww_mapping *mapping, uint32_t access, bool *out_changed)
+{
+	ww_status status = WW_OK;
+
+	*out_changed = false;
+	if (mapping->is_wrapped)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"memory that was wrapped cannot be made read-only: its owner mapped it");
+	pthread_mutex_lock(&mapping->lock);
+	if (mapping->access != access) {
+		status = mapping->device->backend->memory_protect(mapping, access);
+		*out_changed = status == WW_OK;
+	}
+	if (*out_changed)
+		mapping->access = access;
+	pthread_mutex_unlock(&mapping->lock);
+	return status;
+}
+
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
 {
 	ww_ref_get(&mapping->ref);

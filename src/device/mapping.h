@@ -29,9 +29,9 @@ struct ww_mapping {
 
 	/* Set by the backend, constant from then on. */
 	enum ww_backing backing;
-	uint32_t kind;   /* WW_MEMORY_... */
-	uint32_t access; /* WW_ACCESS_... */
-	uint32_t route;  /* WW_ROUTE_... */
+	uint32_t kind;            /* WW_MEMORY_... */
+	_Atomic(uint32_t) access; /* WW_ACCESS_...; ww_mapping_protect() changes it */
+	uint32_t route;           /* WW_ROUTE_... */
 	uint64_t bytes;
 	void *pointer;      /* for the device */
 	void *host_pointer; /* for the CPU; NULL when it cannot reach the bytes */
@@ -44,8 +44,9 @@ struct ww_mapping {
 	bool end_waits;
 	bool is_page; /* the library's own: a signal page, marks */
 
-	pthread_mutex_t lock; /* held while fd is made, across a call of the driver */
-	void *owner;          /* the layer's above, under its lock */
+	/* Held while fd is made and while the access changes, across a call of the driver. */
+	pthread_mutex_t lock;
+	void *owner; /* the layer's above, under its lock */
 	_Atomic int
 		fd; /* names the bytes; memfd: from the start; vmm: once exported or imported, else
 			   -1. Set once; its readers may use it as long as the mapping lives */
@@ -101,6 +102,14 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
  * whether a stream is known to be busy or not.
  */
 void ww_mapping_unref_page(struct ww_mapping *mapping); /* takes NULL */
+
+/*
+ * Changes the access of a mapping, for everything of this process that uses it, at the same place.
+ * Nothing writes the bytes meanwhile.
+ * @out_changed:  whether it had another access
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (this mapping cannot be changed); WW_ERR_DEVICE; WW_ERR_SYSTEM.
+ */
+ww_status ww_mapping_protect(struct ww_mapping *mapping, uint32_t access, bool *out_changed);
 
 /*
  * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the

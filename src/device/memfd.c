@@ -143,10 +143,14 @@ ww_status ww_memfd_check(int fd, uint64_t bytes)
 	return WW_OK;
 }
 
+static int protection(uint32_t access)
+{
+	return access == WW_ACCESS_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
+}
+
 ww_status ww_memfd_map(int fd, uint64_t bytes, uint32_t access, void **out_pointer)
 {
-	int protection = access == WW_ACCESS_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
-	void *pointer = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	void *pointer = mmap(NULL, bytes, protection(access), MAP_SHARED, fd, 0);
 
 	*out_pointer = NULL;
 	if (pointer == MAP_FAILED && errno == ENOMEM)
@@ -159,6 +163,14 @@ ww_status ww_memfd_map(int fd, uint64_t bytes, uint32_t access, void **out_point
 			"cannot map %" PRIu64 " bytes of memory for %s", bytes,
 			access == WW_ACCESS_WRITE ? "writing" : "reading");
 	*out_pointer = pointer;
+	return WW_OK;
+}
+
+ww_status ww_memfd_protect(void *pointer, uint64_t bytes, uint32_t access)
+{
+	if (mprotect(pointer, bytes, protection(access)) < 0)
+		return ww_fail_errno(errno, NULL, "cannot change the access to %" PRIu64 " bytes",
+			bytes);
 	return WW_OK;
 }
 

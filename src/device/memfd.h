@@ -36,6 +36,10 @@ ww_status ww_memfd_check(int fd, uint64_t bytes);
  *         or number of mappings); WW_ERR_SYSTEM.
  */
 ww_status ww_memfd_map(int fd, uint64_t bytes, uint32_t access, void **out_pointer);
+
+/* Changes what a mapping allows. Return: WW_OK; WW_ERR_SYSTEM, WW_ERR_ACCESS. */
+ww_status ww_memfd_protect(void *pointer, uint64_t bytes, uint32_t access);
+
 void ww_memfd_unmap(void *pointer, uint64_t bytes);
 
 /*

@@ -94,7 +94,7 @@ ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	ww_try(ww_memory_check(memory));
 	ww_try(ww_memory_check_access(access));
 	ww_try(ww_memory_describe(memory, &description));
-	if (access > memory->access)
+	if (access > ww_memory_access(memory))
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot export for writing what is mapped read-only here; export it for reading");
 	if (description.backing == WW_BACKING_CUDA_POOL)

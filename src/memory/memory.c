@@ -179,7 +179,7 @@ ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info)
 	whole = ww_memory_whole(memory);
 	mapping = memory->mapping;
 	ours.kind = mapping->kind;
-	ours.access = memory->access;
+	ours.access = ww_memory_access(memory);
 	ours.route = mapping->route;
 	ours.bytes = memory->bytes;
 	ours.pointer = ww_memory_pointer(memory);

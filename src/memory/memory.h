@@ -63,7 +63,7 @@ struct ww_memory {
 	struct ww_mapping *mapping; /* a reference; a view's is its whole's, and borrowed */
 	uint64_t offset;            /* bytes from the start of the mapping; 0 but in a view */
 	uint64_t bytes;
-	uint32_t access;         /* WW_ACCESS_...: of a view it may be less than its mapping's */
+	uint32_t access;         /* WW_ACCESS_... that it was made with: see ww_memory_access() */
 	struct ww_memory *whole; /* of a view: a reference; else NULL */
 	const struct ww_view_class *class; /* of a view; else NULL */
 	struct ww_list link;               /* of a view: in its whole's views */
@@ -87,6 +87,17 @@ struct ww_memory {
 static inline struct ww_memory *ww_memory_whole(struct ww_memory *memory)
 {
 	return memory->whole ? memory->whole : memory;
+}
+
+/*
+ * WW_ACCESS_... that it has now: a view may have less than its mapping, and a mapping that was made
+ * read-only less than the memory was made with.
+ */
+static inline uint32_t ww_memory_access(const struct ww_memory *memory)
+{
+	uint32_t access = memory->mapping->access;
+
+	return memory->access < access ? memory->access : access;
 }
 
 /*

@@ -65,7 +65,7 @@ ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void *source
 	if (bytes == 0)
 		return WW_OK;
 	ww_try(span_check(memory, offset, bytes));
-	if (memory->access < WW_ACCESS_WRITE)
+	if (ww_memory_access(memory) < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot write: this memory is mapped read-only; get or import it "
 			"with WW_ACCESS_WRITE if its owner allows that");

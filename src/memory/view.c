@@ -117,7 +117,8 @@ static struct ww_memory *find_span(const struct ww_memory *whole, uint64_t offse
 	ww_list_for_each (link, &whole->views) {
 		struct ww_memory *view = ww_container(link, struct ww_memory, link);
 
-		if (view->offset == offset && view->bytes == bytes && view->access == access &&
+		if (view->offset == offset && view->bytes == bytes &&
+			ww_memory_access(view) == access &&
 			!(view->class->flags & WW_MEMORY_IS_SLICE) && !view->class->is_private &&
 			ww_ref_try_get(&view->ref))
 			return view;
@@ -144,7 +145,8 @@ ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t by
 
 	if (bytes == 0)
 		bytes = whole->bytes;
-	if (bytes == whole->bytes && access == whole->access && !whole->mapping->is_wrapped)
+	if (bytes == whole->bytes && access == ww_memory_access(whole) &&
+		!whole->mapping->is_wrapped)
 		return WW_OK;
 	if (ww_ref_is_inherited(&whole->ref)) {
 		view = span_new(whole, offset, bytes, access);

@@ -394,7 +394,7 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	}
 	offset = ww_mapping_offset(whole->mapping, pointer);
 	ww_memory_view_init(&part->view, whole, offset, bytes ? bytes : whole->bytes - offset,
-		ours.flags & WW_WRAP_READ ? WW_ACCESS_READ : whole->access,
+		ours.flags & WW_WRAP_READ ? WW_ACCESS_READ : ww_memory_access(whole),
 		ours.flags & WW_WRAP_PRIVATE ? &private_class : &wrapped_class);
 	part->release = ours.release;
 	part->context = ours.context;

@@ -289,7 +289,7 @@ static ww_status set_array(struct ww_call *call, uint32_t index, const struct ww
 {
 	const struct ww_export_params params = {
 		.struct_size = sizeof(params),
-		.access = value->memory ? value->memory->access : 0,
+		.access = value->memory ? ww_memory_access(value->memory) : 0,
 		.escrow_ns = WW_ESCROW_NONE,
 	};
 	struct ww_token *token;

@@ -17,6 +17,8 @@
 #define DEFAULT_MODE    0600
 #define MODE_MAX        0777
 
+#define SEALED_READ_ONLY (WW_STATE_SEALED | WW_STATE_READ_ONLY)
+
 static ww_status check_params(const struct ww_put_params *params)
 {
 	if (params->mode > MODE_MAX)
@@ -25,7 +27,8 @@ static ww_status check_params(const struct ww_put_params *params)
 	if (params->life < WW_LIFE_HELD || params->life > WW_LIFE_KEPT)
 		return ww_fail(WW_ERR_INVALID,
 			"there is no life %" PRIu32 "; use one of WW_LIFE_...", params->life);
-	if (params->state < WW_STATE_WRITING || params->state > WW_STATE_SHARED)
+	if (params->state != SEALED_READ_ONLY &&
+		(params->state < WW_STATE_WRITING || params->state > WW_STATE_SHARED))
 		return ww_fail(WW_ERR_INVALID,
 			"an object cannot be put in state %" PRIu32
 			"; use WW_STATE_WRITING, WW_STATE_SEALED or WW_STATE_SHARED",
@@ -79,11 +82,35 @@ static ww_status read_params(const struct ww_put_params *params, const struct ww
 	if (ours->mode == 0)
 		ours->mode = DEFAULT_MODE;
 	ww_try(choose_life(memory->whole ? memory->whole : memory, ours));
-	if (ours->state == 0)
-		ours->state = WW_STATE_SEALED;
+	if (!(ours->state & ~(uint32_t)WW_STATE_READ_ONLY))
+		ours->state |= WW_STATE_SEALED;
 	if (ours->gid == 0)
 		ours->gid = WW_GID_OWN;
 	return check_params(ours);
+}
+
+/*
+ * Makes the mapping read-only if the state says so: before the broker has the object, so that no
+ * process that gets it sees a later store of this one.
+ * @out_changed:  it must be made writable again if the object is not sealed
+ */
+static ww_status protect(struct ww_mapping *mapping, uint32_t state, bool *out_changed)
+{
+	*out_changed = false;
+	if (state & WW_STATE_READ_ONLY)
+		return ww_mapping_protect(mapping, WW_ACCESS_READ, out_changed);
+	return WW_OK;
+}
+
+/* Leaves the error record alone. */
+static void unprotect(struct ww_mapping *mapping)
+{
+	struct ww_error record;
+	bool changed;
+
+	ww_error_save(&record);
+	ww_mapping_protect(mapping, WW_ACCESS_WRITE, &changed);
+	ww_error_restore(&record);
 }
 
 ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
@@ -96,6 +123,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	struct ww_description part;
 	struct ww_memory *whole;
 	ww_status status;
+	bool is_protected;
 
 	ww_try(ww_process_enter());
 	ww_require(memory, "ww_memory_put: memory is NULL");
@@ -112,7 +140,8 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	if (status != WW_OK)
 		return status;
 	ww_try(check_part(memory, broker, &part));
-	ww_try(ww_put_request_init(&offer, memory, ours.state, ours.array));
+	ww_try(ww_put_request_init(&offer, memory, ours.state & ~(uint32_t)WW_STATE_READ_ONLY,
+		ours.array));
 	offer.put.life = (uint8_t)ours.life;
 	offer.put.mode = ours.mode;
 	offer.put.gid = ours.gid;
@@ -120,10 +149,13 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
+	ww_try(protect(whole->mapping, ours.state, &is_protected));
 	status = ww_put_request_put(&offer, &whole->attachments, broker, timeout_ns);
 	if (status == WW_OK)
 		ww_hold_ref_note_part(&whole->attachments, broker, part.span_offset,
 			part.span_bytes);
+	else if (is_protected)
+		unprotect(whole->mapping);
 	return status;
 }
 
@@ -135,13 +167,14 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	struct ww_description description;
 	WW_AUTO_REQUEST struct ww_request request;
+	bool is_protected;
 	ww_status status;
 
 	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
 	ww_try(ww_process_enter());
 	ww_require(whole, "ww_memory_publish: memory is NULL");
 	ww_try(ww_memory_check(memory));
-	if (state != WW_STATE_SEALED && state != WW_STATE_SHARED)
+	if (state != WW_STATE_SEALED && state != WW_STATE_SHARED && state != SEALED_READ_ONLY)
 		return ww_fail(WW_ERR_INVALID,
 			"writing cannot end in state %" PRIu32
 			"; use WW_STATE_SEALED or WW_STATE_SHARED",
@@ -150,9 +183,12 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_try(ww_hold_ref_check(&whole->attachments));
 	memcpy(message.id, description.object_id, sizeof(message.id));
 	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
+	ww_try(protect(whole->mapping, state, &is_protected));
 	status = ww_broker_client_ask(broker, &request);
 	if (status == WW_OK ||
 		status == WW_ERR_NOT_FOUND) /* not found: it is ready without a name */
-		ww_hold_ref_note_state(&whole->attachments, broker, state);
+		ww_hold_ref_note_state(&whole->attachments, broker, message.state);
+	if (status != WW_OK && is_protected)
+		unprotect(whole->mapping);
 	return status;
 }

@@ -79,7 +79,8 @@ ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *me
 
 	memset(offer, 0, sizeof(*offer));
 	ww_try(ww_memory_describe(memory, &description));
-	if (memory->access < WW_ACCESS_WRITE)
+	/* What was made read-only here when it was sealed can be put as sealed again. */
+	if ((has_writers ? ww_memory_access(memory) : memory->access) < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot put a memory into a broker that is mapped read-only here; let its maker "
 			"put it");

@@ -81,7 +81,7 @@ static ww_status read_params(const struct ww_export_params *params, const struct
 		ours->bytes = total - ours->offset;
 	if (ours->array)
 		ww_try(ww_array_check(ours->array, ours->bytes));
-	if (ours->access > memory->access)
+	if (ours->access > ww_memory_access(memory))
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot export for writing what is mapped read-only here; export it for reading");
 	return WW_OK;

@@ -44,6 +44,7 @@
 	X(cuMemMap, cuMemMap)                                           \
 	X(cuMemUnmap, cuMemUnmap)                                       \
 	X(cuMemSetAccess, cuMemSetAccess)                               \
+	X(cuMemGetAccess, cuMemGetAccess)                               \
 	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)         \
 	X(cuMemPoolCreate, cuMemPoolCreate)                             \
 	X(cuMemPoolDestroy, cuMemPoolDestroy)                           \

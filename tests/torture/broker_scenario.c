@@ -285,7 +285,7 @@ static void use_own(struct scenario *scenario)
 	DO(put(scenario, NULL, WW_STATE_SEALED, 0));
 	scenario->memory_count++;
 	DO(make(scenario));
-	DO(put(scenario, NAME, WW_STATE_SEALED, WW_PUT_REPLACE));
+	DO(put(scenario, NAME, WW_STATE_SEALED | WW_STATE_READ_ONLY, WW_PUT_REPLACE));
 	scenario->memory_count++;
 }
 

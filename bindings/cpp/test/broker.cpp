@@ -107,7 +107,8 @@ TEST("an empty broker is the default one")
 	options.state = object_state::writing;
 	mine.put({}, "cpp/default", options);
 	CLAIM(mine.memory_broker().address() == broker::open().address());
-	mine.publish();
+	mine.publish({}, object_state::sealed_read_only);
+	CLAIM(mine.info().access() == access::read);
 	CLAIM(memory::get(test::device(), {}, "cpp/default").info.is_own());
 	CLAIM(snapshot::create().object(0).has_value());
 

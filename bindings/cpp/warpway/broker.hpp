@@ -27,6 +27,8 @@ enum class life : std::uint32_t {
 enum class object_state : std::uint32_t {
 	writing = WW_STATE_WRITING,
 	sealed = WW_STATE_SEALED,
+	/* for put_options and publish(): the mapping of this process becomes read-only, too */
+	sealed_read_only = WW_STATE_SEALED | WW_STATE_READ_ONLY,
 	shared = WW_STATE_SHARED,
 	removed = WW_STATE_REMOVED
 };

@@ -513,8 +513,8 @@ public:
 	}
 
 	/*
-	 * ww_memory_publish(): into object_state::sealed or shared; an empty broker is the
-	 * memory's.
+	 * ww_memory_publish(): into object_state::sealed, sealed_read_only or shared; an empty
+	 * broker is the memory's.
 	 */
 	result<void> try_publish(const broker &in = {}, object_state state = object_state::sealed,
 		const cancel &stop = {}) const noexcept

@@ -97,6 +97,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_state_sealed = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_state_shared = 3_c_int32_t
   integer(c_int32_t), parameter, public :: ww_state_removed = 4_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_state_read_only = 256_c_int32_t
   integer(c_int32_t), parameter, public :: ww_watch_put = 1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_watch_ready = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_watch_removed = 3_c_int32_t

@@ -112,7 +112,8 @@ contains
 
   subroutine memory_publish(self, state, broker, stat, errmsg)
     !! Ends the writing of a memory that was put with ww_state_writing. state: ww_state_sealed, for
-    !! reading from now on, or ww_state_shared.
+    !! reading from now on; ww_state_sealed + ww_state_read_only, if this process's mapping becomes
+    !! read-only, too; or ww_state_shared.
     class(ww_memory), intent(in) :: self
     integer(c_int32_t), intent(in) :: state
     type(ww_broker), intent(in), optional :: broker

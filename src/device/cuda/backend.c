@@ -386,6 +386,17 @@ static ww_status cuda_memory_export(struct ww_mapping *mapping, int *out_fd)
 	return ww_cuda_vmm_export(mapping, out_fd);
 }
 
+/* A GPU would still write pages that are registered, and the driver maps legacy handles itself. */
+static ww_status cuda_memory_protect(struct ww_mapping *mapping, uint32_t access)
+{
+	if (mapping->backing == WW_BACKING_CUDA_VMM)
+		return ww_cuda_vmm_protect(mapping, access);
+	return ww_fail(WW_ERR_UNSUPPORTED,
+		"%s cannot make this memory read-only where it is mapped: it can do so only with memory of "
+		"kind WW_MEMORY_VMM",
+		mapping->device->selector);
+}
+
 static void cuda_memory_release(struct ww_mapping *mapping)
 {
 	if (mapping->is_wrapped)
@@ -410,6 +421,7 @@ const struct ww_backend ww_cuda_backend = {
 	.memory_create = cuda_memory_create,
 	.memory_import = cuda_memory_import,
 	.memory_release = cuda_memory_release,
+	.memory_protect = cuda_memory_protect,
 	.memory_retire = ww_cuda_foreign_retire,
 	.memory_export = cuda_memory_export,
 	.foreign_find = ww_cuda_foreign_find,

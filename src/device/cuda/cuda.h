@@ -70,6 +70,7 @@ int ww_cuda_find_uuid(const struct ww_cuda_driver *driver, const uint8_t uuid[WW
 ww_status ww_cuda_vmm_create(struct ww_mapping *mapping, uint64_t bytes);
 ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
 	uint32_t access);
+ww_status ww_cuda_vmm_protect(struct ww_mapping *mapping, uint32_t access);
 ww_status ww_cuda_vmm_export(struct ww_mapping *mapping, int *out_fd);
 void ww_cuda_vmm_release(struct ww_mapping *mapping);
 

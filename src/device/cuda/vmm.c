@@ -236,6 +236,16 @@ ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_
 	return WW_OK;
 }
 
+ww_status ww_cuda_vmm_protect(struct ww_mapping *mapping, uint32_t access)
+{
+	struct cuda_device *device = ww_cuda_device(mapping->device);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+
+	ww_try(ww_cuda_enter(device, &scope));
+	return give_access(device, (ww_CUdeviceptr)(uintptr_t)mapping->pointer, mapping->bytes,
+		access);
+}
+
 ww_status ww_cuda_vmm_export(struct ww_mapping *mapping, int *out_fd)
 {
 	struct cuda_device *device = ww_cuda_device(mapping->device);

@@ -183,6 +183,11 @@ static ww_status host_memory_import(struct ww_mapping *mapping,
 	return WW_OK;
 }
 
+static ww_status host_memory_protect(struct ww_mapping *mapping, uint32_t access)
+{
+	return ww_memfd_protect(mapping->pointer, mapping->bytes, access);
+}
+
 static void host_memory_release(struct ww_mapping *mapping)
 {
 	ww_memfd_unmap(mapping->pointer, mapping->bytes);
@@ -200,6 +205,7 @@ const struct ww_backend ww_host_backend = {
 	.memory_create = host_memory_create,
 	.memory_import = host_memory_import,
 	.memory_release = host_memory_release,
+	.memory_protect = host_memory_protect,
 	.stream_create = ww_host_stream_create,
 	.stream_close = ww_host_stream_close,
 	.stream_synchronize = ww_host_stream_synchronize,
