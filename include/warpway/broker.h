@@ -562,13 +562,15 @@ WW_API ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cance
  * A forged token costs at most the broker's time limit for an answer, 5 s. A connection that was
  * made for a token is kept for the next call, like a connection for a NULL broker.
  *
+ * A token for writing opens a memory that was sealed meanwhile, but for reading only.
+ *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION;
- *         WW_ERR_NOT_FOUND (the object has ended, or is in another broker); WW_ERR_ACCESS (the
- *         token is for reading, the object is sealed, or the secret is wrong); WW_ERR_STATE (it is
- *         being written; for a slice: a stream of this process has yet to release it);
- *         WW_ERR_MISMATCH (the token's span does not fit the memory); WW_ERR_UNSUPPORTED (a token
- *         of another kind, or @device cannot reach or map it as requested); as
- *         ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         WW_ERR_NOT_FOUND (the object has ended, or is in another broker); WW_ERR_ACCESS (for
+ *         writing, and the token is for reading or the object is sealed; or the secret is wrong);
+ *         WW_ERR_STATE (it is being written; for a slice: a stream of this process has yet to
+ *         release it); WW_ERR_MISMATCH (the token's span does not fit the memory);
+ *         WW_ERR_UNSUPPORTED (a token of another kind, or @device cannot reach or map it as
+ *         requested); as ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
 	const struct ww_token *token, const struct ww_import_params *params, ww_cancel *cancel,
@@ -587,6 +589,8 @@ WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
  * ww_object_map(). The call counts as an import (ww_export_params.uses). What the hold does depends
  * on the object:
  *   - The process is a holder, so a memory of life held stays when its creator ends.
+ *   - The hold has the access of the token; if the memory was sealed meanwhile, for reading.
+ *     @info says which.
  *   - A memory of life owner still ends with its creator: when the creator ends, or closes its
  *     connection. In the creator's own process the ww_object keeps the connection open, as a memory
  *     does.
@@ -677,7 +681,7 @@ WW_API ww_object *ww_object_ref(ww_object *object);
 WW_API ww_object *ww_object_unref(ww_object *object);
 
 /**
- * ww_object_export() - a token with the access and the span of the token that was imported
+ * ww_object_export() - a token with the access of the hold and the span of the token
  * @object:     borrowed
  * @params:     borrowed; NULL: WW_ESCROW_DEFAULT. Not used for a slice of another process's pool:
  *              pool.h says how long such a token is valid

@@ -55,10 +55,25 @@ WW_DEFINE_CLEANUP(struct ww_object, object_free)
 
 /* --- import --- */
 
+/* With the access of the token; if the memory was sealed meanwhile, for reading. */
+static ww_status object_ask(struct ww_token_info *named, struct ww_import *import,
+	struct ww_broker *broker, const struct ww_token *token)
+{
+	ww_status status = ww_import_ask(import, broker, token);
+
+	if (status != WW_ERR_ACCESS || named->kind != WW_OBJECT_MEMORY ||
+		named->access == WW_ACCESS_READ)
+		return status;
+	named->access = WW_ACCESS_READ;
+	ww_import_fini(import);
+	ww_import_init(import, WW_OBJECT_MEMORY, named->access);
+	return ww_import_ask(import, broker, token);
+}
+
 static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	const struct ww_token *token, struct ww_object_info *info)
 {
-	const struct ww_token_info *named = &object->token;
+	struct ww_token_info *named = &object->token;
 	WW_AUTO_IMPORT struct ww_import import;
 	struct ww_get_reply *grant = &import.grant;
 	struct ww_object_info ours;
@@ -67,7 +82,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	if (named->kind == WW_OBJECT_POOL)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"the token names a pool, which only ww_pool_import() takes");
-	ww_try(ww_import_ask(&import, broker, token));
+	ww_try(object_ask(named, &import, broker, token));
 	if (named->kind == WW_OBJECT_MEMORY)
 		ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
 	else

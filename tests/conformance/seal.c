@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seal.c - the mapping of the process that seals a memory: WW_STATE_READ_ONLY
+ * seal.c - the mapping of the process that seals a memory: WW_STATE_READ_ONLY; tokens in flight
  *
  * One process and a private broker. What sealing means to other processes is tested by the suites
  * broker and integration.
@@ -175,4 +175,33 @@ SCENE_CASE(seal_read_only_wrapped, WW_CAP_FOREIGN | NEEDS_CUDA)
 		ww_memory_unref(memory);
 		foreign_end(device, &allocation);
 	}
+}
+
+/* A token for writing that was in flight when its memory was sealed is one for reading. */
+SCENE_CASE(seal_token_in_flight, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token_info passed = WW_INIT(struct ww_token_info);
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
+	OWN(object) ww_object *object = NULL;
+	OWN(memory) ww_memory *got = NULL;
+	OWN(memory) ww_memory *mapped = NULL;
+	struct ww_token token = token_of(memory, WW_ACCESS_WRITE);
+	struct ww_token next;
+
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	token_refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "sealed");
+	MUST_OK(scene_import(&token, WW_ACCESS_READ, &got));
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(got).access);
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
+	MUST_EQUAL(WW_ACCESS_READ, info.access);
+	MUST_OK(ww_object_map(object, scene.device, NULL, NULL, &mapped));
+	MUST_REFUSE(WW_ERR_ACCESS, "reading",
+		ww_object_map(object, scene.device,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&(ww_memory *){NULL}));
+	MUST_OK(ww_object_export(object,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, &next));
+	MUST_OK(ww_token_info_get(&next, &passed));
+	MUST_EQUAL(WW_ACCESS_READ, passed.access);
 }

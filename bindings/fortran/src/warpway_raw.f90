@@ -951,7 +951,7 @@ module warpway_raw
     end function
     function ww_object_export(object, params, cancel, out_token) bind(c, &
       name='ww_object_export') result(answer)
-      !! a token with the access and the span of the token that was imported
+      !! a token with the access of the hold and the span of the token
       import :: c_int32_t, c_ptr, ww_token, ww_token_params
       type(c_ptr), value :: object
       type(ww_token_params), intent(in), optional :: params
