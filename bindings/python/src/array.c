@@ -333,11 +333,14 @@ static bool copy_array(PyObject *self, PyObject *other)
 		error_raise(core_of(self), status);
 		return false;
 	}
+	if (!memory_begin_write(memory_of(self)))
+		return false;
 	to = memory_borrow_briefly(memory_of(self));
 	if (to)
 		from = memory_borrow_briefly(memory_of(other));
 	if (!to || !from) {
 		memory_return(to);
+		memory_end_write(memory_of(self));
 		return false;
 	}
 	status = ww_memory_info_get(to, &info);
@@ -349,6 +352,7 @@ static bool copy_array(PyObject *self, PyObject *other)
 		status = wait_run(core_of(self), run_copy, &call, WW_FOREVER, NULL);
 	memory_return(to);
 	memory_return(from);
+	memory_end_write(memory_of(self));
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
 	return status == WW_OK;

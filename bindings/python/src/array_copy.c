@@ -77,8 +77,14 @@ static ww_status run_copy(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 static PyObject *copy_memory(struct core *core, struct copy_call *call)
 {
 	ww_status status = wait_run(core, run_copy, call, WW_FOREVER, NULL);
+	PyObject *made;
 
-	return status == WW_OK ? memory_object(core, call->memory) : error_raise(core, status);
+	if (status != WW_OK)
+		return error_raise(core, status);
+	made = memory_object(core, call->memory);
+	if (made && call->waits) /* else a stream writes it yet */
+		memory_mark_made(made);
+	return made;
 }
 
 PyObject *array_copied(struct core *core, const struct array_source *source, ww_device *device,

@@ -273,6 +273,10 @@ static PyObject *capsule_make(PyObject *self, bool is_versioned, bool is_copied)
 
 	if (!memory)
 		return NULL;
+	if (!memory_expose(memory_of(self))) {
+		memory_return(memory);
+		return NULL;
+	}
 	capsule = is_versioned ? capsule_versioned(self, memory, is_copied ? DL_IS_COPIED : 0)
 			       : capsule_plain(self, memory);
 	handle_give_back(memory_of(self), &memory_class, memory);
@@ -381,6 +385,8 @@ PyObject *array_interface(PyObject *self, void *unused)
 	if (!info.host_pointer)
 		return PyErr_Format(PyExc_AttributeError,
 			"the CPU cannot reach this array of a GPU, so it has no array interface; use DLPack");
+	if (!memory_expose(memory_of(self)))
+		return NULL;
 	status = array_wait_ready(self, NULL, WW_FOREVER, NULL);
 	return status == WW_OK ? interface_make(self, &info, info.host_pointer)
 			       : error_raise(core_of(self), status);
@@ -397,6 +403,8 @@ PyObject *array_cuda_interface(PyObject *self, void *unused)
 	if (type == DL_CPU)
 		return PyErr_Format(PyExc_AttributeError,
 			"an array of the host device has no CUDA array interface");
+	if (!memory_expose(memory_of(self)))
+		return NULL;
 	memory_mark_streamed(memory_of(self));
 	/* Where there is a ready point, CUDA's legacy default stream waits for it. */
 	return order_consumer(self, Py_None) ? cuda_interface(self, &info) : NULL;
@@ -480,17 +488,13 @@ static void buffer_fill(Py_buffer *view, PyObject *self, struct exported_buffer 
 	view->internal = ours;
 }
 
-int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
+static int buffer_make(PyObject *self, Py_buffer *view, const struct ww_memory_info *info,
+	int flags)
 {
+	const char *obstacle = buffer_obstacle(array_of(self), info, flags);
 	struct exported_buffer *ours;
-	struct ww_memory_info info;
-	const char *obstacle;
 	ww_status status;
 
-	view->obj = NULL;
-	if (!memory_info(memory_of(self), &info))
-		return -1;
-	obstacle = buffer_obstacle(array_of(self), &info, flags);
 	if (obstacle) {
 		PyErr_SetString(PyExc_BufferError, obstacle);
 		return -1;
@@ -510,15 +514,34 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
 		free(ours);
 		return -1;
 	}
-	buffer_fill(view, self, ours, &info, flags);
+	buffer_fill(view, self, ours, info, flags);
 	return 0;
+}
+
+int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+	struct ww_memory_info info;
+
+	view->obj = NULL;
+	if (!memory_info(memory_of(self), &info))
+		return -1;
+	if (info.access == WW_ACCESS_READ)
+		return buffer_make(self, view, &info, flags);
+	/* Before the wait, so that no thread makes the memory read-only meanwhile. */
+	if (!memory_begin_buffer(memory_of(self), flags))
+		return -1;
+	if (buffer_make(self, view, &info, flags) == 0)
+		return 0;
+	memory_end_write(memory_of(self));
+	return -1;
 }
 
 void array_releasebuffer(PyObject *self, Py_buffer *view)
 {
 	struct exported_buffer *ours = view->internal;
 
-	(void)self;
+	if (!view->readonly)
+		memory_end_write(memory_of(self));
 	memory_return(ours->memory);
 	free(ours);
 }

@@ -206,7 +206,9 @@ static PyMethodDef methods[] = {
 		"    it is removed or `ttl` is over. None: 'held'; for memory that was wrapped 'owner'.\n"
 		"state : 'sealed', 'shared' or 'writing'\n"
 		"    For reading only; for writing, too; or still being written: then `Memory.publish` makes\n"
-		"    it ready, and until then no process can get it.\n"
+		"    it ready, and until then no process can get it. A memory that is sealed becomes\n"
+		"    read-only in this process, too, if nothing here can write it: no writable view is out, and\n"
+		"    no capsule or address was given away. Streams must have ended to write it.\n"
 		"ttl : float, optional\n    Seconds to live, of life 'kept'.\n"
 		"group : int, optional\n    A group id; None: this process's own.\n"
 		"replace : bool\n    An object that has the name ends, in one step.\n"
@@ -215,6 +217,7 @@ static PyMethodDef methods[] = {
 		"Raises\n------\n"
 		"AlreadyExists\n    The name is taken, or the memory is there under another name.\n"
 		"QuotaExceeded\n    The user's share is used up; the message says how much.\n"
+		"WrongState\n    To be sealed, while another process holds it for writing.\n"
 		"Timeout\n    There was no room within `timeout` seconds."},
 	{"get_async", KEYWORDS(broker_get_async), METH_VARARGS | METH_KEYWORDS,
 		"get_async($self, /, name, *, access='read', device=None, timeout=0.0, owner=None, "

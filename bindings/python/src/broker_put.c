@@ -122,14 +122,15 @@ static int convert_ttl(PyObject *value, void *out_ns)
 
 /* --- by what is put --- */
 
-static ww_status put_memory(struct core *core, struct put_call *call, PyObject *memory,
-	uint64_t timeout_ns, PyObject *cancel)
+static ww_status put_memory(struct put_call *call, PyObject *memory, uint64_t timeout_ns,
+	PyObject *cancel)
 {
 	ww_status status = STATUS_RAISED;
 
 	call->memory = memory_borrow_to_share(memory);
 	if (call->memory)
-		status = wait_run(core, run_put_memory, call, timeout_ns, cancel);
+		status = memory_seal(memory, &call->params.state, run_put_memory, call, timeout_ns,
+			cancel);
 	memory_return(call->memory);
 	if (status == WW_OK)
 		memory_mark_lent(memory);
@@ -138,8 +139,8 @@ static ww_status put_memory(struct core *core, struct put_call *call, PyObject *
 	return status;
 }
 
-static ww_status put_array(struct core *core, struct put_call *call, PyObject *object,
-	uint64_t timeout_ns, PyObject *cancel)
+static ww_status put_array(struct put_call *call, PyObject *object, uint64_t timeout_ns,
+	PyObject *cancel)
 {
 	const struct array_instance *array = (struct array_instance *)object;
 	ww_status status = array_wait_ready(object, NULL, WW_FOREVER, cancel);
@@ -147,7 +148,7 @@ static ww_status put_array(struct core *core, struct put_call *call, PyObject *o
 	if (status != WW_OK)
 		return status;
 	call->params.array = &array->array;
-	return put_memory(core, call, array->memory, timeout_ns, cancel);
+	return put_memory(call, array->memory, timeout_ns, cancel);
 }
 
 static ww_status put_timeline(struct core *core, struct put_call *call, PyObject *object,
@@ -177,9 +178,9 @@ static ww_status put_object(struct core *core, struct put_call *call, PyObject *
 	const PyTypeObject *type = Py_TYPE(object);
 
 	if (type == core->types[CORE_MEMORY])
-		return put_memory(core, call, object, timeout_ns, cancel);
+		return put_memory(call, object, timeout_ns, cancel);
 	if (type == core->types[CORE_ARRAY])
-		return put_array(core, call, object, timeout_ns, cancel);
+		return put_array(call, object, timeout_ns, cancel);
 	if (type == core->types[CORE_TIMELINE])
 		return put_timeline(core, call, object, timeout_ns, cancel);
 	PyErr_Format(PyExc_TypeError,

@@ -29,6 +29,8 @@ PyObject *memory_object_imported(struct core *core, ww_memory *memory)
 
 	if (made)
 		((struct memory_handle *)made)->is_imported = true;
+	if (made)
+		memory_expose_twin(memory);
 	return made;
 }
 
@@ -88,6 +90,7 @@ static void memory_take_mapped(struct memory_handle *handle, ww_memory *memory)
 		return;
 	}
 	handle->base.object = memory;
+	memory_expose_twin(memory);
 	memory_drop_hold(handle);
 }
 
@@ -98,14 +101,19 @@ struct map_call {
 	ww_memory *memory;
 };
 
+/* With the access of its token; what was sealed since is mapped for reading. */
 static ww_status run_map(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct map_call *args = call;
-	const struct ww_import_params params = {.struct_size = sizeof(params),
+	struct ww_import_params params = {.struct_size = sizeof(params),
 		.access = args->access,
 		.flags = WW_IMPORT_KEEP};
+	ww_status status = ww_object_map(args->hold, args->device, &params, cancel, &args->memory);
 
 	(void)timeout_ns;
+	if (status != WW_ERR_ACCESS || args->access == WW_ACCESS_READ)
+		return status;
+	params.access = WW_ACCESS_READ;
 	return ww_object_map(args->hold, args->device, &params, cancel, &args->memory);
 }
 
@@ -198,7 +206,7 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	static char *names[] = {"nbytes", "device", "kind", NULL};
 	struct create_call call = {.params = WW_INIT(struct ww_memory_params)};
 	struct core *core = core_of_type(type);
-	PyObject *which = Py_None;
+	PyObject *which = Py_None, *made;
 	ww_status status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|OO&:Memory", names, convert_bytes,
@@ -209,7 +217,12 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 		return NULL;
 	status = wait_run(core, run_create, &call, 0, NULL);
 	handle_return(&device_class, call.device);
-	return status == WW_OK ? memory_object(core, call.memory) : error_raise(core, status);
+	if (status != WW_OK)
+		return error_raise(core, status);
+	made = memory_object(core, call.memory);
+	if (made)
+		memory_mark_made(made);
+	return made;
 }
 
 /* The last unref of the memory may come from any thread, also after Python has ended. */
@@ -292,6 +305,7 @@ static PyObject *memory_find(PyObject *type, PyObject *address)
 	memory_unkeep_all(); /* of those that were made meanwhile */
 	if (status != WW_OK)
 		return error_raise(core, status);
+	memory_expose_twin(memory);
 	return Py_BuildValue("(NK)", memory_object(core, memory), (unsigned long long)offset);
 }
 
@@ -412,6 +426,12 @@ static PyObject *get_number(PyObject *self, void *field)
 	struct ww_memory_info info;
 
 	return memory_info(self, &info) ? info_u64(&info, field) : NULL;
+}
+
+static PyObject *get_host_pointer(PyObject *self, void *field)
+{
+	((struct memory_handle *)self)->is_exposed = true;
+	return get_number(self, field);
 }
 
 static PyObject *get_pointer(PyObject *self, void *field)
@@ -622,7 +642,7 @@ static PyMethodDef methods[] = {
 		"publish($self, /, state='sealed', *, broker=None, cancel=None)\n--\n\n"
 		"End writing: the object is ready, and every `Broker.get` that waits for it returns.\n\n"
 		"Parameters\n----------\n"
-		"state : 'sealed' or 'shared'\n    For reading only, or for writing, too."},
+		"state : 'sealed' or 'shared'\n    As for `Broker.put`: for reading only, or for writing, too."},
 	{"send", KEYWORDS(memory_send), METH_VARARGS | METH_KEYWORDS,
 		"send($self, /, socket, access=None, *, timeout=None, cancel=None)\n--\n\n"
 		"Send the memory over a connected Unix socket, without a broker.\n\n"
@@ -664,7 +684,7 @@ static PyGetSetDef properties[] = {
 	{"nbytes", get_number, NULL, "int: usable bytes: what was asked for, rounded up.",
 		FIELD(bytes)},
 	{"pointer", get_pointer, NULL, "int: the address for the device.", FIELD(pointer)},
-	{"host_pointer", get_number, NULL, "int: the address for the CPU; 0: it has none.",
+	{"host_pointer", get_host_pointer, NULL, "int: the address for the CPU; 0: it has none.",
 		FIELD(host_pointer)},
 	{"offset", get_number, NULL,
 		"int: bytes from the start of the allocation or chunk that this is a span of.",

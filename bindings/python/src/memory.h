@@ -37,6 +37,12 @@ struct memory_handle {
 	 */
 	PyObject *kept;
 	struct memory_handle *next, **at; /* in the list of those that have one */
+	/* memory_seal.c */
+	struct memory_handle *next_made;
+	struct memory_handle **at_made; /* NULL: this process has not made it */
+	uint32_t writers;               /* writable buffers, and calls that write */
+	bool is_exposed;                /* something that is not counted may write it */
+	bool is_sealing;
 };
 
 /* memory.c */
@@ -98,6 +104,23 @@ void memory_unkeep(struct memory_handle *handle);
 void memory_unkeep_all(void);
 int memory_traverse(PyObject *self, visitproc visit, void *arg);
 int memory_clear(PyObject *self);
+
+/* memory_seal.c */
+
+/* This process has just made the memory, and no other handle has it. */
+void memory_mark_made(PyObject *self);
+void memory_unmark_made(struct memory_handle *handle);
+/* There is another handle of the memory. It may be NULL. */
+void memory_expose_twin(ww_memory *memory);
+/* An address for writing is about to be given away. Return: false with an exception. */
+bool memory_expose(PyObject *self);
+/* A call begins to write, or a writable buffer, and ends. Return: false with an exception. */
+bool memory_begin_write(PyObject *self);
+bool memory_begin_buffer(PyObject *self, int flags);
+void memory_end_write(PyObject *self);
+/* wait_run() with a call that may seal the memory. @state: of the call, and in it; 0: sealed */
+ww_status memory_seal(PyObject *self, uint32_t *state, wait_fn fn, void *call, uint64_t timeout_ns,
+	PyObject *cancel);
 
 /* memory_bytes.c: its bytes */
 PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords);

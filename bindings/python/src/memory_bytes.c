@@ -55,11 +55,18 @@ PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords)
 	uint64_t timeout_ns = WW_FOREVER, offset = 0;
 	PyObject *cancel = NULL;
 	Py_buffer buffer;
+	int status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*|O&$O&O:write", names, &buffer,
 		    convert_bytes, &offset, convert_timeout, &timeout_ns, &cancel))
 		return NULL;
-	if (copy_buffer(self, run_write, &buffer, offset, timeout_ns, cancel) < 0)
+	if (!memory_begin_write(self)) {
+		PyBuffer_Release(&buffer);
+		return NULL;
+	}
+	status = copy_buffer(self, run_write, &buffer, offset, timeout_ns, cancel);
+	memory_end_write(self);
+	if (status < 0)
 		return NULL;
 	Py_RETURN_NONE;
 }
@@ -126,9 +133,14 @@ int memory_getbuffer(PyObject *self, Py_buffer *view, int flags)
 			"library by way of DLPack");
 		goto fail;
 	}
-	if (PyBuffer_FillInfo(view, self, info.host_pointer, (Py_ssize_t)info.bytes,
-		    info.access == WW_ACCESS_READ, flags) < 0)
+	if (info.access == WW_ACCESS_WRITE && !memory_begin_buffer(self, flags))
 		goto fail;
+	if (PyBuffer_FillInfo(view, self, info.host_pointer, (Py_ssize_t)info.bytes,
+		    info.access == WW_ACCESS_READ, flags) < 0) {
+		if (info.access == WW_ACCESS_WRITE)
+			memory_end_write(self);
+		goto fail;
+	}
 	view->internal = memory; /* a reference: the bytes stay when the Memory is closed */
 	return 0;
 fail:
@@ -138,6 +150,7 @@ fail:
 
 void memory_releasebuffer(PyObject *self, Py_buffer *view)
 {
-	(void)self;
+	if (!view->readonly)
+		memory_end_write(self);
 	memory_return(view->internal);
 }

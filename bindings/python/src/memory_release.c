@@ -23,6 +23,7 @@ void memory_mark_streamed(PyObject *self)
 	struct memory_handle *handle = (struct memory_handle *)self;
 
 	handle->is_streamed = !handle->is_ordered;
+	handle->is_exposed = true;
 	memory_unkeep(handle);
 }
 
@@ -129,6 +130,7 @@ void memory_release(PyObject *self, const struct handle_class *class)
 	struct memory_handle *handle = (struct memory_handle *)self;
 
 	memory_unkeep(handle);
+	memory_unmark_made(handle);
 	if (handle->is_lent && handle->base.object)
 		memory_linger(self);
 	handle_close(self, class);

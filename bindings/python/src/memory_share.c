@@ -146,7 +146,7 @@ PyObject *memory_publish(PyObject *self, PyObject *arguments, PyObject *keywords
 	call.memory = memory_borrow_to_share(self);
 	status = STATUS_RAISED;
 	if (call.memory)
-		status = wait_run(core, run_publish, &call, 0, cancel);
+		status = memory_seal(self, &call.state, run_publish, &call, 0, cancel);
 	memory_return(call.memory);
 	handle_return(&broker_class, call.broker);
 	if (status != WW_OK)

@@ -201,14 +201,20 @@ struct import_call {
 	ww_device *device;
 	const struct ww_token *token;
 	struct ww_import_params params;
+	bool may_read; /* instead, if the memory was sealed: no access was asked for */
 	ww_memory *memory;
 };
 
 static ww_status run_import(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct import_call *args = call;
+	ww_status status = ww_memory_import(args->device, NULL, args->token, &args->params, cancel,
+		&args->memory, NULL);
 
 	(void)timeout_ns;
+	if (status != WW_ERR_ACCESS || !args->may_read || args->params.access == WW_ACCESS_READ)
+		return status;
+	args->params.access = WW_ACCESS_READ;
 	return ww_memory_import(args->device, NULL, args->token, &args->params, cancel,
 		&args->memory, NULL);
 }
@@ -223,6 +229,7 @@ ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *
 	if (!token_info(core, token, &info))
 		return NULL;
 	call.params.access = access ? access : info.access;
+	call.may_read = !access;
 	call.device = token_device(core, info.home_uuid, which);
 	if (!call.device)
 		return NULL;
@@ -609,12 +616,13 @@ static PyMethodDef methods[] = {
 		"What the token names: a Memory, Array, Timeline, Event, Barrier, Pool, a Channel or WorkQueue\n"
 		"of which this process is a consumer then, or a Client of a service.\n\n"
 		"Parameters\n----------\n"
-		"access : 'read' or 'write'\n    Of memory; None: what the token grants.\n"
+		"access : 'read' or 'write'\n"
+		"    Of memory; None: what the token grants, and 'read' once the memory is sealed.\n"
 		"device : Device or what it takes, optional\n"
 		"    The device that is to reach the bytes; None: the one that holds them.\n\n"
 		"Raises\n------\n"
 		"NotFound\n    The object has ended.\n"
-		"AccessDenied\n    The token is for reading only, or was revoked."},
+		"AccessDenied\n    For writing, of a token for reading or of sealed memory; or it was revoked."},
 	{"to_bytes", token_to_bytes, METH_NOARGS,
 		"to_bytes($self, /)\n--\n\n"
 		"The token as 512 bytes, to be sent by any means. Keep them as secret as a password.\n\n"
