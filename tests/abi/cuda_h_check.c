@@ -109,6 +109,11 @@ SAME_VALUE(CUDA_ERROR_MPS_SERVER_NOT_READY);
 SAME_VALUE(CUDA_ERROR_MPS_MAX_CLIENTS_REACHED);
 SAME_VALUE(CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
 SAME_VALUE(CUDA_ERROR_MPS_CLIENT_TERMINATED);
+SAME_VALUE(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+SAME_VALUE(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+SAME_VALUE(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+SAME_VALUE(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+SAME_VALUE(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 SAME_VALUE(CUDA_ERROR_TIMEOUT);
 SAME_VALUE(CUDA_ERROR_EXTERNAL_DEVICE);
 SAME_VALUE(CUDA_ERROR_UNKNOWN);
@@ -248,6 +253,12 @@ SAME_VALUE(CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES);
 SAME_VALUE(CU_STREAM_MEM_OP_WAIT_VALUE_64);
 SAME_VALUE(CU_STREAM_MEM_OP_WRITE_VALUE_64);
 SAME_VALUE(CU_STREAM_MEM_OP_BARRIER);
+SAME_VALUE(CU_STREAM_CAPTURE_MODE_GLOBAL);
+SAME_VALUE(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+SAME_VALUE(CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME_VALUE(CU_STREAM_CAPTURE_STATUS_NONE);
+SAME_VALUE(CU_STREAM_CAPTURE_STATUS_ACTIVE);
+SAME_VALUE(CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 
 SAME_VALUE(CU_MEMHOSTALLOC_PORTABLE);
 SAME_VALUE(CU_MEMHOSTALLOC_DEVICEMAP);
@@ -282,6 +293,8 @@ SAME_SIZE(CUdeviceptr);
 SAME_SIZE(CUmemGenericAllocationHandle);
 SAME_SIZE(CUcontext);
 SAME_SIZE(CUstream);
+SAME_SIZE(CUgraph);
+SAME_SIZE(CUgraphExec);
 SAME_SIZE(CUevent);
 SAME_SIZE(CUmemoryPool);
 SAME_SIZE(CUdevice_attribute);
@@ -296,6 +309,8 @@ SAME_SIZE(CUmemAccess_flags);
 SAME_SIZE(CUmemAllocationGranularity_flags);
 SAME_SIZE(CUmemPool_attribute);
 SAME_SIZE(CUstreamBatchMemOpType);
+SAME_SIZE(CUstreamCaptureMode);
+SAME_SIZE(CUstreamCaptureStatus);
 SAME_SIZE(CUdriverProcAddressQueryResult);
 SAME_SIZE(CUuuid);
 SAME_SIZE(CUipcMemHandle);
@@ -380,6 +395,10 @@ SAME_FIELD(CUstreamBatchMemOpParams, pad);
 #define ww_CUmemAllocationGranularity_flags CUmemAllocationGranularity_flags
 #define ww_CUmemPool_attribute              CUmemPool_attribute
 #define ww_CUstreamBatchMemOpType           CUstreamBatchMemOpType
+#define ww_CUstreamCaptureMode              CUstreamCaptureMode
+#define ww_CUstreamCaptureStatus            CUstreamCaptureStatus
+#define ww_CUgraph                          CUgraph
+#define ww_CUgraphExec                      CUgraphExec
 #define ww_CUdriverProcAddressQueryResult   CUdriverProcAddressQueryResult
 #define ww_CUuuid                           CUuuid
 #define ww_CUipcMemHandle                   CUipcMemHandle

@@ -342,7 +342,9 @@ bool fake_host_is_mapped(uint64_t address, uint64_t bytes, bool writable);
 
 /* ---- streams (fake_stream.c) ---- */
 
+struct fake_capture;
 struct fake_event;
+struct fake_graph;
 
 struct fake_op {
 	struct fake_op *next;
@@ -368,6 +370,7 @@ struct fake_op {
 	void *staging;
 	struct fake_event *event;
 	struct fake_range *range;
+	struct fake_graph *graph; /* that the operation was launched with */
 	ww_CUhostFn function;
 	void *user_data;
 };
@@ -384,12 +387,16 @@ struct fake_stream {
 	bool closing;
 	bool abandoned; /* its context is gone: what is left in the queue is dropped */
 	uint32_t users;
+	struct fake_capture *capture; /* NULL: none */
 	struct fake_op *head;
 	struct fake_op **tail;
 };
 
 ww_CUresult fake_stream_find(ww_CUstream handle, struct fake_stream **out_stream);
+/* The same during a capture that forbids the use of the stream. */
+ww_CUresult fake_stream_look(ww_CUstream handle, struct fake_stream **out_stream);
 struct fake_op *fake_op_new(void);
+void fake_op_free(struct fake_op *op);
 ww_CUresult fake_stream_push(struct fake_stream *stream, struct fake_op *op);
 ww_CUresult fake_stream_finish(struct fake_stream *stream); /* waits for all pushed so far */
 void fake_stream_break(struct fake_stream *stream, ww_CUresult fault);
@@ -399,6 +406,17 @@ void fake_stream_finish_context(const struct fake_context *context);
 void fake_stream_finish_all(void);
 bool fake_stream_is_idle(const struct fake_stream *stream);
 uint64_t fake_stream_count(void);
+
+/* ---- captures (fake_capture.c) ---- */
+
+/* These refuse what a capture forbids, and invalidate the capture. */
+ww_CUresult fake_capture_check(enum fake_function function);
+ww_CUresult fake_capture_refuse(const struct fake_stream *stream);
+ww_CUresult fake_capture_refuse_context(const struct fake_context *context);
+ww_CUresult fake_capture_refuse_legacy(const struct fake_context *context);
+
+ww_CUresult fake_capture_push(struct fake_capture *capture, struct fake_op *op);
+void fake_capture_drop(const struct fake_stream *stream);
 
 /* ---- events (fake_event.c, fake_ipc_event.c) ---- */
 

@@ -117,6 +117,8 @@ struct fake_call fake_enter(enum fake_function function)
 		call.error = WW_CUDA_ERROR_NOT_PERMITTED;
 	if (!call.error && !fake_is_initialised() && !works_before_init(function))
 		call.error = WW_CUDA_ERROR_NOT_INITIALIZED;
+	if (!call.error)
+		call.error = fake_capture_check(function);
 	if (call.error)
 		fake_unlock();
 	return call;

@@ -235,6 +235,9 @@ FAKE_API cuCtxGetDevice(ww_CUdevice *out_device)
 FAKE_API cuCtxSynchronize(void)
 {
 	FAKE_ENTER_CONTEXT(cuCtxSynchronize);
+	error = fake_capture_refuse_context(context);
+	if (error)
+		return error;
 	fake_stream_finish_context(context);
 	return context->fault;
 }

@@ -194,6 +194,8 @@ FAKE_API cuCtxRecordEvent(ww_CUcontext handle, ww_CUevent event_handle)
 		return WW_CUDA_ERROR_INVALID_HANDLE;
 	struct fake_context *context = event->context;
 	ww_CUresult error = context->fault;
+	if (!error)
+		error = fake_capture_refuse_context(context);
 	if (error)
 		return error;
 	event->joined = atomic_fetch_add(&event->state->recorded, 1) + 1;

@@ -63,6 +63,7 @@ static bool is_cleanup(int function)
 	case FAKE_cuIpcCloseMemHandle:
 	case FAKE_cuCtxDestroy:
 	case FAKE_cuCtxPopCurrent:
+	case FAKE_cuThreadExchangeStreamCaptureMode:
 	case FAKE_cuDevicePrimaryCtxRelease:
 		return true;
 	default:

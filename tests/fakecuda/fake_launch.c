@@ -128,6 +128,7 @@ static void launch_run(struct fake_stream *stream, struct fake_op *op)
 	struct launch *launch = op->staging;
 	const struct fake_kernel *kernel = launch->kernel;
 	struct fake_loan loans[FAKE_PARAMETERS_MAX];
+	uint64_t given[FAKE_PARAMETERS_MAX];
 	unsigned int lent = 0;
 	bool valid = true;
 
@@ -135,17 +136,23 @@ static void launch_run(struct fake_stream *stream, struct fake_op *op)
 		return;
 	while (valid && lent < kernel->parameter_count) {
 		loans[lent].range = NULL;
-		if (kernel->parameter_bytes[lent] == sizeof(uint64_t))
+		if (kernel->parameter_bytes[lent] == sizeof(uint64_t)) {
+			memcpy(&given[lent], launch->arguments[lent], sizeof(given[lent]));
 			valid = translate(launch->arguments[lent], stream->context->device,
 				&loans[lent]);
+		}
 		lent++;
 	}
 	if (valid)
 		call(launch);
 	else
 		fake_stream_break(stream, WW_CUDA_ERROR_ILLEGAL_ADDRESS);
-	while (lent > 0)
+	/* A graph launches it again. */
+	while (lent > 0) {
 		fake_range_give_back(&loans[--lent]);
+		if (kernel->parameter_bytes[lent] == sizeof(uint64_t))
+			memcpy(launch->arguments[lent], &given[lent], sizeof(given[lent]));
+	}
 }
 
 static struct launch *launch_new(struct fake_kernel *kernel, void **parameters)

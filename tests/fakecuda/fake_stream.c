@@ -84,7 +84,7 @@ static void wait_until_ready(struct fake_stream *stream, const struct fake_op *o
 	}
 }
 
-static void op_free(struct fake_op *op)
+void fake_op_free(struct fake_op *op)
 {
 	if (op->drop)
 		op->drop(op);
@@ -102,7 +102,7 @@ static void run_head(struct fake_stream *stream)
 	stream->head = op->next;
 	if (!stream->head)
 		stream->tail = &stream->head;
-	op_free(op);
+	fake_op_free(op);
 	fake_wake();
 }
 
@@ -162,10 +162,12 @@ ww_CUresult fake_stream_push(struct fake_stream *stream, struct fake_op *op)
 {
 	if (!op)
 		return WW_CUDA_ERROR_OUT_OF_MEMORY;
+	if (stream->capture)
+		return fake_capture_push(stream->capture, op);
 	if (!stream->started) {
 		stream->started = thread_start(stream);
 		if (!stream->started) {
-			op_free(op);
+			fake_op_free(op);
 			return WW_CUDA_ERROR_OUT_OF_MEMORY;
 		}
 	}
@@ -252,6 +254,7 @@ void fake_stream_break(struct fake_stream *stream, ww_CUresult fault)
 /* The stream is gone for the caller; its thread finishes the queue. */
 void fake_stream_close(struct fake_stream *stream)
 {
+	fake_capture_drop(stream);
 	stream->closing = true;
 	if (stream->started) {
 		fake_wake();
@@ -335,7 +338,7 @@ static struct fake_stream *find_explicit(ww_CUstream handle)
 }
 
 /* The implicit streams need a current context; created ones bring their own. */
-ww_CUresult fake_stream_find(ww_CUstream handle, struct fake_stream **out_stream)
+ww_CUresult fake_stream_look(ww_CUstream handle, struct fake_stream **out_stream)
 {
 	if (!handle || handle == WW_CU_STREAM_LEGACY)
 		return find_implicit(true, out_stream);
@@ -346,6 +349,15 @@ ww_CUresult fake_stream_find(ww_CUstream handle, struct fake_stream **out_stream
 		return WW_CUDA_ERROR_INVALID_HANDLE;
 	*out_stream = stream;
 	return stream->context->fault;
+}
+
+ww_CUresult fake_stream_find(ww_CUstream handle, struct fake_stream **out_stream)
+{
+	ww_CUresult error = fake_stream_look(handle, out_stream);
+
+	if (!error && (*out_stream)->legacy)
+		error = fake_capture_refuse_legacy((*out_stream)->context);
+	return error;
 }
 
 static bool is_created(const struct fake_stream *stream)
@@ -408,12 +420,17 @@ FAKE_API cuStreamSynchronize(ww_CUstream handle)
 	FAKE_ENTER(cuStreamSynchronize);
 	struct fake_stream *stream;
 	ww_CUresult error = fake_stream_find(handle, &stream);
+	if (!error)
+		error = fake_capture_refuse(stream);
 	return error ? error : fake_stream_finish(stream);
 }
 
 FAKE_API cuStreamQuery(ww_CUstream handle)
 {
 	FAKE_ENTER_STREAM(cuStreamQuery, handle);
+	error = fake_capture_refuse(stream);
+	if (error)
+		return error;
 	return stream->head ? WW_CUDA_ERROR_NOT_READY : WW_CUDA_SUCCESS;
 }
 
@@ -431,6 +448,9 @@ FAKE_API cuStreamGetId(ww_CUstream handle, unsigned long long *out_id)
 	FAKE_ENTER_STREAM(cuStreamGetId, handle);
 	if (!out_id)
 		return WW_CUDA_ERROR_INVALID_VALUE;
+	error = fake_capture_refuse(stream);
+	if (error)
+		return error;
 	*out_id = stream->id;
 	return WW_CUDA_SUCCESS;
 }

@@ -33,6 +33,8 @@ typedef struct ww_CUevent_st *ww_CUevent;
 typedef struct ww_CUmemPoolHandle_st *ww_CUmemoryPool;
 typedef struct ww_CUmod_st *ww_CUmodule;
 typedef struct ww_CUfunc_st *ww_CUfunction;
+typedef struct ww_CUgraph_st *ww_CUgraph;
+typedef struct ww_CUgraphExec_st *ww_CUgraphExec;
 
 typedef int ww_CUdevice_attribute;
 typedef int ww_CUfunction_attribute;
@@ -46,6 +48,8 @@ typedef int ww_CUmemAccess_flags;
 typedef int ww_CUmemAllocationGranularity_flags;
 typedef int ww_CUmemPool_attribute;
 typedef int ww_CUstreamBatchMemOpType;
+typedef int ww_CUstreamCaptureMode;
+typedef int ww_CUstreamCaptureStatus;
 typedef int ww_CUdriverProcAddressQueryResult;
 
 typedef void (*ww_CUhostFn)(void *user_data);
@@ -206,6 +210,11 @@ enum {
 	WW_CUDA_ERROR_MPS_MAX_CLIENTS_REACHED = 808,
 	WW_CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED = 809,
 	WW_CUDA_ERROR_MPS_CLIENT_TERMINATED = 810,
+	WW_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+	WW_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+	WW_CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+	WW_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+	WW_CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
 	WW_CUDA_ERROR_TIMEOUT = 909,
 	WW_CUDA_ERROR_EXTERNAL_DEVICE = 911,
 	WW_CUDA_ERROR_UNKNOWN = 999,
@@ -408,6 +417,20 @@ enum {
 	WW_CU_STREAM_MEM_OP_BARRIER = 6,
 };
 
+/* ww_CUstreamCaptureMode */
+enum {
+	WW_CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+	WW_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+	WW_CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+};
+
+/* ww_CUstreamCaptureStatus */
+enum {
+	WW_CU_STREAM_CAPTURE_STATUS_NONE = 0,
+	WW_CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+	WW_CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
+};
+
 /* Flags of host memory, managed memory and legacy handles */
 enum {
 	WW_CU_MEMHOSTALLOC_PORTABLE = 0x01,
@@ -449,6 +472,7 @@ enum {
 	WW_CUDA_FUNCTIONS_MEMORY(X)  \
 	WW_CUDA_FUNCTIONS_COPY(X)    \
 	WW_CUDA_FUNCTIONS_STREAM(X)  \
+	WW_CUDA_FUNCTIONS_CAPTURE(X) \
 	WW_CUDA_FUNCTIONS_EVENT(X)   \
 	WW_CUDA_FUNCTIONS_IPC(X)     \
 	WW_CUDA_FUNCTIONS_POOL(X)    \
@@ -600,6 +624,20 @@ enum {
 	X(cuStreamBatchMemOp, cuStreamBatchMemOp_v2,                                              \
 		(ww_CUstream stream, unsigned int count, ww_CUstreamBatchMemOpParams *operations, \
 			unsigned int flags))
+
+#define WW_CUDA_FUNCTIONS_CAPTURE(X)                                                            \
+	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                 \
+		(ww_CUstreamCaptureMode * mode))                                                \
+	X(cuStreamIsCapturing, cuStreamIsCapturing,                                             \
+		(ww_CUstream stream, ww_CUstreamCaptureStatus * out_status))                    \
+	X(cuStreamBeginCapture, cuStreamBeginCapture_v2,                                        \
+		(ww_CUstream stream, ww_CUstreamCaptureMode mode))                              \
+	X(cuStreamEndCapture, cuStreamEndCapture, (ww_CUstream stream, ww_CUgraph * out_graph)) \
+	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags,                             \
+		(ww_CUgraphExec * out_exec, ww_CUgraph graph, unsigned long long flags))        \
+	X(cuGraphLaunch, cuGraphLaunch, (ww_CUgraphExec exec, ww_CUstream stream))              \
+	X(cuGraphExecDestroy, cuGraphExecDestroy, (ww_CUgraphExec exec))                        \
+	X(cuGraphDestroy, cuGraphDestroy, (ww_CUgraph graph))
 
 #define WW_CUDA_FUNCTIONS_EVENT(X)                                                    \
 	X(cuEventCreate, cuEventCreate, (ww_CUevent * out_event, unsigned int flags)) \
