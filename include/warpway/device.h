@@ -24,6 +24,19 @@
  *     ww_stream that is wrapped later for that CUstream is then not lost.
  *   - On the host device a stream has no native stream: each ww_stream has its own loss.
  *
+ * Captures: a program may capture streams into CUDA graphs. No call ends a capture, in whichever
+ * thread it is made, if the program follows the rules for memory below.
+ *   - Copies, fills, kernels and functions on a captured stream become a part of the graph.
+ *   - All other calls on it, which wait for its work or order it with other processes, and
+ *     ww_stream_wrap(), return WW_ERR_STATE. Make them before or after the launch of the graph.
+ *   - While a blocking stream is captured, CUDA's default streams cannot be used: calls on them
+ *     return WW_ERR_STATE, too.
+ *   - Memory that is given to ww_memory_retire() is released after the capture, since CUDA would
+ *     end the capture. But CUDA does not tell which non-blocking streams are captured: the library
+ *     asks those that have a ww_stream. So wrap such a stream before its capture, and keep the
+ *     ww_stream until the capture has ended. While a capture begins, no other thread may call
+ *     ww_memory_retire(), or a call that releases what was given to it.
+ *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
  *          effect in the order in which they were made.
  * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
@@ -236,7 +249,8 @@ WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
  * @out_stream:  the caller's; NULL on failure. Its last unref does not destroy @native
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (device without WW_CAP_STREAM_WRAP); WW_ERR_INVALID (a stream
- *         of another device); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ *         of another device); WW_ERR_STATE (it is captured into a graph); WW_ERR_NO_MEMORY;
+ *         WW_ERR_DEVICE; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_wrap(ww_device *device, void *native, ww_stream **out_stream);
 
@@ -275,15 +289,16 @@ WW_API void *ww_stream_native(ww_stream *stream);
  * the driver again and again, at most every 2 ms.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (called by a function that runs on this
- *         stream); WW_ERR_DEVICE (work of the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
+ *         stream); WW_ERR_STATE (it is captured into a graph); WW_ERR_DEVICE (work of the stream
+ *         failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_synchronize(ww_stream *stream, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
  * ww_stream_query() - ask whether all work enqueued so far has run, and whether the stream is lost
  *
- * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_DEVICE (work of the stream failed);
- *         WW_ERR_PEER_LOST; WW_ERR_FORKED.
+ * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_STATE (it is captured into a graph);
+ *         WW_ERR_DEVICE (work of the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_query(ww_stream *stream);
 

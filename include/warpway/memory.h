@@ -360,7 +360,7 @@ WW_API ww_memory *ww_memory_unref(ww_memory *memory);
  *
  * May block: with a driver older than CUDA 12.5, until that work has run. With such a driver the
  * reference stays while a stream is known to wait for a timeline. While a stream of the context is
- * captured into a graph, the driver makes the capture invalid.
+ * known to be captured into a graph, the reference stays (Captures at the top of device.h).
  *
  * Return: NULL.
  */

@@ -40,7 +40,7 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_channel_check_frame(out_frame));
 	ww_try(require_producer(channel, "acquire"));
 	if (stream)
-		ww_try(ww_stream_check(stream));
+		ww_try(ww_stream_check_order(stream));
 	ww_channel_pause_notice(channel);
 	status = ww_producer_acquire(ww_producer_of(channel), stream, timeout_ns, out_frame);
 	ww_channel_set_notice(channel);
@@ -205,7 +205,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_channel_check_frame(out_frame));
 	ww_try(require_consumer(channel, "receive"));
 	if (stream)
-		ww_try(ww_stream_check(stream));
+		ww_try(ww_stream_check_order(stream));
 	ww_channel_pause_notice(channel);
 	status = ww_consumer_receive(ww_consumer_of(channel), stream, timeout_ns, out_frame);
 	ww_channel_set_notice(channel);

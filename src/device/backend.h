@@ -232,6 +232,12 @@ struct ww_backend {
 	ww_status (*stream_call)(struct ww_stream *stream, ww_stream_fn fn, void *context);
 
 	/*
+	 * Optional: NULL where no stream is captured. Return: WW_OK; WW_ERR_STATE: the stream is
+	 * captured into a graph.
+	 */
+	ww_status (*stream_check_capture)(struct ww_stream *stream);
+
+	/*
 	 * @pinned: the mappings the spans lie in, or NULL; borrowed, so keep what must stay longer.
 	 */
 	ww_status (*stream_copy)(struct ww_stream *stream, void *destination, const void *source,
@@ -272,10 +278,10 @@ struct ww_backend {
 	/*
 	 * Optional: NULL where only the library's own streams use memory. A point behind all work
 	 * that this process's streams of the device have been given so far, by any code; on
-	 * cuda those of the primary context. create: NULL with WW_OK: there is no such work. On
-	 * failure it is not known what runs, and the call may be tried again. is_passed: never
-	 * blocks. free: of one that is passed; may wait a short time for what is_passed could not
-	 * see.
+	 * cuda those of the primary context. create: NULL with WW_OK: there is no such work; NULL
+	 * with WW_NOT_READY: not before a capture has ended. On failure it is not known what runs,
+	 * and the call may be tried again. is_passed: never blocks. free: of one that is passed;
+	 * may wait a short time for what is_passed could not see.
 	 */
 	ww_status (*fence_create)(struct ww_device *device, struct ww_device_fence **out_fence);
 	bool (*fence_is_passed)(struct ww_device_fence *fence);

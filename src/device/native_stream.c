@@ -249,6 +249,26 @@ void ww_native_stream_close(struct ww_native_stream *native)
 		ww_deferred_reclaim();
 }
 
+bool ww_native_streams_any(const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	bool (*is)(const void *handle, void *context), void *context)
+{
+	bool is_any = false;
+
+	pthread_mutex_lock(&natives_lock);
+	ww_list_for_each (link, &natives) {
+		const struct ww_native_stream *native = ww_container(link, struct ww_native_stream,
+			link);
+
+		is_any = native->users > 0 &&
+			memcmp(native->key.uuid, uuid, WW_DEVICE_UUID_BYTES) == 0 &&
+			is(native->key.handle, context);
+		if (is_any)
+			break;
+	}
+	pthread_mutex_unlock(&natives_lock);
+	return is_any;
+}
+
 void ww_native_stream_retire(struct ww_native_stream *native)
 {
 	pthread_mutex_lock(&natives_lock);

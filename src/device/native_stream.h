@@ -60,6 +60,12 @@ ww_status ww_native_stream_open(const struct ww_native_stream_key *key,
 	struct ww_native_stream **out_native);
 void ww_native_stream_close(struct ww_native_stream *native); /* takes NULL */
 
+/*
+ * Whether @is says so of a stream of the device that some ww_stream stands for. Under natives_lock.
+ */
+bool ww_native_streams_any(const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	bool (*is)(const void *handle, void *context), void *context);
+
 /* The stream is about to be destroyed: no later open finds it. */
 void ww_native_stream_retire(struct ww_native_stream *native);
 

@@ -111,6 +111,14 @@ ww_status ww_stream_recover(ww_stream *stream)
 	return WW_OK;
 }
 
+ww_status ww_stream_check_order(struct ww_stream *stream)
+{
+	ww_try(ww_stream_check(stream));
+	if (!stream->device->backend->stream_check_capture)
+		return WW_OK;
+	return stream->device->backend->stream_check_capture(stream);
+}
+
 ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context)
 {
 	ww_try(ww_process_enter());

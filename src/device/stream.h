@@ -46,4 +46,12 @@ void ww_stream_watch_add(struct ww_stream *stream, struct ww_stream_watch *watch
  */
 ww_status ww_stream_check(struct ww_stream *stream);
 
+/*
+ * The same for work that orders the stream with other processes. It has the values of one call, so
+ * a graph cannot contain it.
+ *
+ * Return: as ww_stream_check(); WW_ERR_STATE: the stream is captured into a graph.
+ */
+ww_status ww_stream_check_order(struct ww_stream *stream);
+
 #endif

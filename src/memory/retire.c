@@ -5,7 +5,8 @@
  * The library does not know the streams of others, so it takes a fence behind all that the device
  * has been given, and keeps the reference until that is passed. No thread waits for it: a later
  * call looks. Fences of one device are passed in the order in which they were made, so of each
- * device a look asks the first ones only, up to one that is not passed.
+ * device a look asks the first ones only, up to one that is not passed. While no fence can be made,
+ * which is so during captures, references are kept without one.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +21,8 @@
 struct retired {
 	struct ww_list link;
 	ww_memory *memory;             /* the reference */
-	struct ww_device_fence *fence; /* NULL: it could not be made yet */
+	bool is_fenced;                /* false: no fence could be made yet */
+	struct ww_device_fence *fence; /* NULL: it needs none, or has that of one before it */
 };
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
@@ -32,19 +34,20 @@ static const struct ww_device *device_of(const struct retired *entry)
 	return entry->memory->mapping->device;
 }
 
-/* Leaves the error record alone. Return: whether the reference can be released. */
-static bool is_over(struct retired *entry)
+/* Leaves the error record alone. */
+static void fence_make(struct retired *entry)
 {
 	struct ww_device *device = entry->memory->mapping->device;
 	struct ww_error record;
-	ww_status status = WW_OK;
 
-	if (entry->fence)
-		return device->backend->fence_is_passed(entry->fence);
 	ww_error_save(&record);
-	status = device->backend->fence_create(device, &entry->fence);
+	entry->is_fenced = device->backend->fence_create(device, &entry->fence) == WW_OK;
 	ww_error_restore(&record);
-	return status == WW_OK && (!entry->fence || device->backend->fence_is_passed(entry->fence));
+}
+
+static bool is_over(const struct retired *entry)
+{
+	return !entry->fence || device_of(entry)->backend->fence_is_passed(entry->fence);
 }
 
 static void retired_free(struct retired *entry)
@@ -57,30 +60,45 @@ static void retired_free(struct retired *entry)
 	free(entry);
 }
 
-/* Whether an earlier reference of the same device stays. Under lock. */
-static bool is_behind(const struct retired *entry, const struct retired *first_stuck)
+static bool is_same_device(const struct retired *entry, const struct retired *other)
 {
-	return first_stuck && device_of(entry) == device_of(first_stuck);
+	return other && device_of(entry) == device_of(other);
+}
+
+/*
+ * Under lock. Entries that have no fence yet share that of the first one, which is behind the work
+ * of all of them.
+ */
+static void fence_share(struct retired *entry, const struct retired **first)
+{
+	if (is_same_device(entry, *first)) {
+		entry->is_fenced = (*first)->is_fenced;
+		return;
+	}
+	fence_make(entry);
+	*first = entry;
 }
 
 /* Under lock. Moves what can be released to @over. */
 static void sort_out(struct ww_list *over)
 {
 	const struct retired *stuck = NULL; /* of the device that was found to be busy last */
-	struct ww_list *link, kept = WW_LIST_INIT(kept);
+	const struct retired *first = NULL; /* the last one that was to have a fence now */
+	struct ww_list *next;
 
-	while ((link = ww_list_take_first(&entries))) {
+	for (struct ww_list *link = entries.next; link != &entries; link = next) {
 		struct retired *entry = ww_container(link, struct retired, link);
 
-		if (!is_behind(entry, stuck) && is_over(entry)) {
+		next = link->next;
+		if (!entry->is_fenced)
+			fence_share(entry, &first);
+		if (entry->is_fenced && !is_same_device(entry, stuck) && is_over(entry)) {
+			ww_list_remove(link);
 			ww_list_append(over, link);
-			continue;
+		} else {
+			stuck = entry;
 		}
-		stuck = entry;
-		ww_list_append(&kept, link);
 	}
-	while ((link = ww_list_take_first(&kept)))
-		ww_list_append(&entries, link);
 }
 
 void ww_memory_reclaim(void)
@@ -106,10 +124,6 @@ static void retire(ww_memory *memory)
 	if (!entry)
 		return;
 	entry->memory = memory;
-	if (is_over(entry)) {
-		retired_free(entry);
-		return;
-	}
 	pthread_mutex_lock(&lock);
 	ww_list_append(&entries, &entry->link);
 	atomic_fetch_add(&entry_count, 1);
@@ -120,12 +134,11 @@ ww_memory *ww_memory_retire(ww_memory *memory)
 {
 	if (memory && ww_ref_is_inherited(&memory->ref))
 		return NULL;
+	if (memory && memory->mapping->device->backend->fence_create)
+		retire(memory);
+	else
+		ww_memory_unref(memory);
 	ww_memory_reclaim();
-	if (!memory)
-		return NULL;
-	if (!memory->mapping->device->backend->fence_create)
-		return ww_memory_unref(memory);
-	retire(memory);
 	return NULL;
 }
 

@@ -373,7 +373,7 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_queue_check_frame(out_frame));
 	ww_try(require_consumer(queue, "receive"));
 	if (stream)
-		ww_try(ww_stream_check(stream));
+		ww_try(ww_stream_check_order(stream));
 	ww_queue_notice_pause(queue);
 	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns));
 	ww_queue_notice_set(queue);

@@ -254,7 +254,7 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_queue_check_frame(out_frame));
 	ww_try(require_producer(queue, "acquire"));
 	if (stream)
-		ww_try(ww_stream_check(stream));
+		ww_try(ww_stream_check_order(stream));
 	ww_queue_notice_pause(queue);
 	status = acquire(&acquiring, timeout_ns, &slot);
 	ww_queue_notice_set(queue);

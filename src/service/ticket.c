@@ -322,7 +322,7 @@ ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t f
 	if (flags & ~(WW_WAIT_UNSUBMITTED | WW_WAIT_OTHER_USER))
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wait of a stream",
 			flags);
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	if (!ticket->has_ended)
 		look_at_reply(ticket);
 	if (ticket->has_ended && !is_out_of_order(ticket))

@@ -256,7 +256,7 @@ ww_status ww_event_record(ww_event *event, ww_stream *stream)
 			event->device->selector, stream->device->selector);
 	if (event->timeline)
 		return record_timeline(event, stream);
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	return event->device->backend->event_record(event->native, stream);
 }
 
@@ -282,7 +282,7 @@ ww_status ww_event_stream_wait(ww_event *event, ww_stream *stream)
 	if (event->timeline)
 		return ww_timeline_stream_wait(event->timeline, stream, last_value(event),
 			WW_WAIT_UNSUBMITTED, 0, NULL);
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	return backend->event_stream_wait(event->native, stream);
 }
 

@@ -373,7 +373,7 @@ ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream, ui
 	ww_require(timeline && stream, "ww_timeline_stream_signal: timeline or stream is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_timeline_require_own(timeline, "signal"));
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	pthread_mutex_lock(&timeline->lock);
 	status = signal_by(timeline, stream, value);
 	pthread_mutex_unlock(&timeline->lock);
@@ -479,7 +479,7 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, flags));
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	if (timeline->is_guarded && !(flags & WW_WAIT_OTHER_USER)) {
 		awaited.is_submission = false;
 		return await(timeline, &awaited, timeout_ns);
@@ -543,7 +543,7 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
 	ww_try(check_guard(timeline, stream));
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return ww_fail_errno(errno, NULL, "cannot make an eventfd");

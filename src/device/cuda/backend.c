@@ -109,6 +109,7 @@ static ww_status describe(struct cuda_device *device, int index)
 static void cuda_close(struct ww_device *base)
 {
 	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(device->driver);
 
 	ww_cuda_copy_fini(device);
 	ww_cuda_context_fini(device);
@@ -363,8 +364,15 @@ static ww_status cuda_check_fault(struct ww_device *base)
 	return ww_cuda_fail(device->driver, result, NULL, "cannot use %s any more", base->selector);
 }
 
+static struct ww_cuda_scope relax(const struct ww_mapping *mapping)
+{
+	return ww_cuda_relax(ww_cuda_device(mapping->device)->driver);
+}
+
 static ww_status cuda_memory_create(struct ww_mapping *mapping, uint32_t kind, uint64_t bytes)
 {
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = relax(mapping);
+
 	return kind == WW_MEMORY_HOST ? ww_cuda_host_create(mapping, bytes)
 				      : ww_cuda_vmm_create(mapping, bytes);
 }
@@ -372,6 +380,8 @@ static ww_status cuda_memory_create(struct ww_mapping *mapping, uint32_t kind, u
 static ww_status cuda_memory_import(struct ww_mapping *mapping,
 	const struct ww_memory_source *source, uint32_t access)
 {
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = relax(mapping);
+
 	if (source->backing == WW_BACKING_MEMFD)
 		return ww_cuda_host_import(mapping, source, access);
 	if (source->backing == WW_BACKING_CUDA_VMM)
@@ -381,6 +391,8 @@ static ww_status cuda_memory_import(struct ww_mapping *mapping,
 
 static ww_status cuda_memory_export(struct ww_mapping *mapping, int *out_fd)
 {
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = relax(mapping);
+
 	if (ww_backing_is_foreign(mapping->backing))
 		return ww_cuda_foreign_export(mapping, out_fd);
 	return ww_cuda_vmm_export(mapping, out_fd);
@@ -399,6 +411,8 @@ static ww_status cuda_memory_protect(struct ww_mapping *mapping, uint32_t access
 
 static void cuda_memory_release(struct ww_mapping *mapping)
 {
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = relax(mapping);
+
 	if (mapping->is_wrapped)
 		ww_cuda_foreign_release(mapping);
 	else if (mapping->foreign)
@@ -436,6 +450,7 @@ const struct ww_backend ww_cuda_backend = {
 	.stream_synchronize = ww_cuda_stream_synchronize,
 	.stream_query = ww_cuda_stream_query,
 	.stream_call = ww_cuda_stream_call,
+	.stream_check_capture = ww_cuda_stream_check_capture,
 	.stream_copy = ww_cuda_stream_copy,
 	.stream_fill = ww_cuda_stream_fill,
 	.stream_wait_values = ww_cuda_stream_wait_values,

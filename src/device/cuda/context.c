@@ -77,49 +77,70 @@ void ww_cuda_context_fini(struct cuda_device *device)
 	device->primary = NULL;
 }
 
-ww_status ww_cuda_enter_context(struct cuda_device *device, ww_CUcontext context,
-	struct ww_cuda_scope *out_scope)
+/* In a scope, which has the context from now on, and is left on failure. */
+static ww_status enter_too(struct cuda_device *device, ww_CUcontext context,
+	struct ww_cuda_scope *scope)
 {
 	ww_CUcontext current = NULL;
 	ww_CUresult result = device->driver->cuCtxGetCurrent(&current);
 
-	out_scope->driver = NULL;
 	if (result == WW_CUDA_SUCCESS && current == context)
 		return WW_OK;
 	if (result == WW_CUDA_SUCCESS)
 		result = device->driver->cuCtxPushCurrent(context);
+	scope->is_pushed = result == WW_CUDA_SUCCESS;
+	if (scope->is_pushed)
+		return WW_OK;
+	ww_cuda_leave(scope);
+	return ww_cuda_fail(device->driver, result, NULL, "cannot use a context of %s",
+		device->base.selector);
+}
+
+ww_status ww_cuda_enter_context(struct cuda_device *device, ww_CUcontext context,
+	struct ww_cuda_scope *out_scope)
+{
+	*out_scope = ww_cuda_relax(device->driver);
+	return enter_too(device, context, out_scope);
+}
+
+/* The context for a call on the device. */
+static ww_status find_context(struct cuda_device *device, ww_CUcontext *out_context)
+{
+	ww_CUdevice ordinal;
+	ww_CUresult result = device->driver->cuCtxGetCurrent(out_context);
+
+	if (result == WW_CUDA_SUCCESS && *out_context)
+		result = device->driver->cuCtxGetDevice(&ordinal);
 	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL, "cannot use a context of %s",
-			device->base.selector);
-	out_scope->driver = device->driver;
-	return WW_OK;
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out the current CUDA context");
+	if (*out_context && ordinal == device->ordinal)
+		return WW_OK;
+	return ww_cuda_primary(device, out_context);
 }
 
 ww_status ww_cuda_enter(struct cuda_device *device, struct ww_cuda_scope *out_scope)
 {
 	ww_CUcontext context = NULL;
-	ww_CUdevice ordinal;
-	ww_CUresult result = device->driver->cuCtxGetCurrent(&context);
+	ww_status status;
 
-	out_scope->driver = NULL;
-	if (result == WW_CUDA_SUCCESS && context)
-		result = device->driver->cuCtxGetDevice(&ordinal);
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot find out the current CUDA context");
-	if (context && ordinal == device->ordinal)
-		return WW_OK;
-	ww_try(ww_cuda_primary(device, &context));
-	return ww_cuda_enter_context(device, context, out_scope);
+	*out_scope = ww_cuda_relax(device->driver);
+	status = find_context(device, &context);
+	if (status == WW_OK)
+		return enter_too(device, context, out_scope);
+	ww_cuda_leave(out_scope);
+	return status;
 }
 
 void ww_cuda_leave(struct ww_cuda_scope *scope)
 {
 	ww_CUcontext popped;
 
-	if (scope->driver)
+	if (scope->is_pushed)
 		scope->driver->cuCtxPopCurrent(&popped);
-	scope->driver = NULL;
+	if (scope->is_relaxed)
+		scope->driver->cuThreadExchangeStreamCaptureMode(&scope->mode);
+	*scope = (struct ww_cuda_scope){NULL};
 }
 
 ww_status ww_cuda_enter_to_stay(struct cuda_device *device, struct ww_cuda_scope *out_scope,

@@ -31,11 +31,15 @@ static inline struct cuda_device *ww_cuda_device(struct ww_device *device)
 }
 
 /*
- * A stretch of calls with a context current: the caller's if it belongs to the device, else the
- * device's primary one. Leaving puts back what was current.
+ * A stretch of calls of the driver. The thread is in the relaxed mode of captures, so that no call
+ * ends a capture of the program, and has a context current: the caller's if it belongs to the
+ * device, else the device's primary one. Leaving puts back what was before.
  */
 struct ww_cuda_scope {
 	const struct ww_cuda_driver *driver; /* NULL: nothing to put back */
+	ww_CUstreamCaptureMode mode;         /* that the thread had, if it was changed */
+	bool is_relaxed;
+	bool is_pushed; /* a context */
 };
 
 ww_status ww_cuda_enter(struct cuda_device *device, struct ww_cuda_scope *out_scope);
@@ -50,7 +54,7 @@ ww_status ww_cuda_enter_to_stay(struct cuda_device *device, struct ww_cuda_scope
 	ww_CUcontext *out_context);
 void ww_cuda_leave(struct ww_cuda_scope *scope);
 
-#define WW_AUTO_CUDA_SCOPE WW_CLEANUP(ww_cuda_leave)
+#define WW_AUTO_CUDA_SCOPE WW_CLEANUP(ww_cuda_leave) __attribute__((unused))
 
 /* The device's primary context, which is made if it does not exist, and kept while the device is
  * open. */
@@ -61,6 +65,20 @@ bool ww_cuda_is_primary(struct cuda_device *device, ww_CUcontext context);
 
 /* Lets the primary context go, if it was made. */
 void ww_cuda_context_fini(struct cuda_device *device);
+
+/* capture.c */
+
+/* Enters the relaxed mode alone, for calls that need no context. */
+struct ww_cuda_scope ww_cuda_relax(const struct ww_cuda_driver *driver);
+
+/* Waits for all work of the current context. */
+void ww_cuda_await_context(const struct ww_cuda_driver *driver);
+
+/* For a call that a graph cannot contain. Return: WW_OK; WW_ERR_STATE: the stream is captured. */
+ww_status ww_cuda_check_capture(const struct ww_cuda_driver *driver, ww_CUstream stream);
+
+/* Whether a stream is known to be captured. In the primary context. */
+bool ww_cuda_any_captured(const struct cuda_device *device);
 
 /* backend.c. Return: the index of a GPU, and its ordinal; -1: this process does not see it. */
 int ww_cuda_find_uuid(const struct ww_cuda_driver *driver, const uint8_t uuid[WW_DEVICE_UUID_BYTES],
@@ -155,6 +173,7 @@ void *ww_cuda_stream_native(struct ww_stream *stream);
 ww_status ww_cuda_stream_synchronize(struct ww_stream *stream, uint64_t deadline_ns);
 ww_status ww_cuda_stream_query(struct ww_stream *stream);
 ww_status ww_cuda_stream_call(struct ww_stream *stream, ww_stream_fn fn, void *context);
+ww_status ww_cuda_stream_check_capture(struct ww_stream *stream);
 ww_status ww_cuda_stream_copy(struct ww_stream *stream, void *destination, const void *source,
 	uint64_t bytes, struct ww_mapping *const pinned[2]);
 ww_status ww_cuda_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
@@ -167,7 +186,10 @@ ww_status ww_cuda_stream_write_value(struct ww_stream *stream, const struct ww_s
 ww_status ww_cuda_enqueue_copy(struct cuda_device *device, ww_CUstream stream, void *destination,
 	const void *source, uint64_t bytes);
 
-/* Makes the context current that calls on the stream need. */
+/*
+ * Makes the context current that calls on the stream need. Return: WW_OK; WW_ERR_STATE (a default
+ * stream, beside the capture of a blocking one); as ww_cuda_fail().
+ */
 ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope);
 
 /* copy.c */

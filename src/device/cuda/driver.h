@@ -14,67 +14,71 @@
 #include "base/error.h"
 #include "device/cuda/cuda_abi.h"
 
-#define WW_CUDA_REQUIRED(X)               \
-	X(cuInit)                         \
-	X(cuDriverGetVersion)             \
-	X(cuGetErrorName)                 \
-	X(cuGetErrorString)               \
-	X(cuDeviceGet)                    \
-	X(cuDeviceGetCount)               \
-	X(cuDeviceGetName)                \
-	X(cuDeviceGetUuid)                \
-	X(cuDeviceGetAttribute)           \
-	X(cuDeviceTotalMem)               \
-	X(cuDevicePrimaryCtxGetState)     \
-	X(cuDevicePrimaryCtxRetain)       \
-	X(cuDevicePrimaryCtxRelease)      \
-	X(cuCtxPushCurrent)               \
-	X(cuCtxPopCurrent)                \
-	X(cuCtxGetCurrent)                \
-	X(cuCtxGetDevice)                 \
-	X(cuCtxSynchronize)               \
-	X(cuMemGetInfo)                   \
-	X(cuMemcpyAsync)                  \
-	X(cuMemsetD8Async)                \
-	X(cuMemsetD16Async)               \
-	X(cuMemsetD32Async)               \
-	X(cuMemHostRegister)              \
-	X(cuMemHostUnregister)            \
-	X(cuMemHostGetDevicePointer)      \
-	X(cuStreamCreate)                 \
-	X(cuStreamDestroy)                \
-	X(cuStreamSynchronize)            \
-	X(cuStreamQuery)                  \
-	X(cuStreamGetCtx)                 \
-	X(cuStreamGetId)                  \
-	X(cuLaunchHostFunc)               \
-	X(cuStreamWaitValue64)            \
-	X(cuStreamBatchMemOp)             \
-	X(cuStreamWriteValue64)           \
-	X(cuStreamWaitEvent)              \
-	X(cuEventCreate)                  \
-	X(cuEventDestroy)                 \
-	X(cuEventRecord)                  \
-	X(cuEventQuery)                   \
-	X(cuEventSynchronize)             \
-	X(cuIpcGetEventHandle)            \
-	X(cuIpcOpenEventHandle)           \
-	X(cuModuleLoadDataEx)             \
-	X(cuModuleUnload)                 \
-	X(cuModuleGetFunction)            \
-	X(cuFuncGetAttribute)             \
-	X(cuFuncSetAttribute)             \
-	X(cuLaunchKernel)                 \
-	X(cuMemGetAllocationGranularity)  \
-	X(cuMemCreate)                    \
-	X(cuMemRelease)                   \
-	X(cuMemAddressReserve)            \
-	X(cuMemAddressFree)               \
-	X(cuMemMap)                       \
-	X(cuMemUnmap)                     \
-	X(cuMemSetAccess)                 \
-	X(cuMemExportToShareableHandle)   \
-	X(cuMemImportFromShareableHandle) \
+#define WW_CUDA_REQUIRED(X)                  \
+	X(cuInit)                            \
+	X(cuDriverGetVersion)                \
+	X(cuGetErrorName)                    \
+	X(cuGetErrorString)                  \
+	X(cuDeviceGet)                       \
+	X(cuDeviceGetCount)                  \
+	X(cuDeviceGetName)                   \
+	X(cuDeviceGetUuid)                   \
+	X(cuDeviceGetAttribute)              \
+	X(cuDeviceTotalMem)                  \
+	X(cuDevicePrimaryCtxGetState)        \
+	X(cuDevicePrimaryCtxRetain)          \
+	X(cuDevicePrimaryCtxRelease)         \
+	X(cuCtxPushCurrent)                  \
+	X(cuCtxPopCurrent)                   \
+	X(cuCtxGetCurrent)                   \
+	X(cuCtxGetDevice)                    \
+	X(cuCtxSynchronize)                  \
+	X(cuMemGetInfo)                      \
+	X(cuMemAlloc)                        \
+	X(cuMemFree)                         \
+	X(cuMemcpyAsync)                     \
+	X(cuMemsetD8Async)                   \
+	X(cuMemsetD16Async)                  \
+	X(cuMemsetD32Async)                  \
+	X(cuMemHostRegister)                 \
+	X(cuMemHostUnregister)               \
+	X(cuMemHostGetDevicePointer)         \
+	X(cuStreamCreate)                    \
+	X(cuStreamDestroy)                   \
+	X(cuStreamSynchronize)               \
+	X(cuStreamQuery)                     \
+	X(cuStreamGetCtx)                    \
+	X(cuStreamGetId)                     \
+	X(cuStreamIsCapturing)               \
+	X(cuThreadExchangeStreamCaptureMode) \
+	X(cuLaunchHostFunc)                  \
+	X(cuStreamWaitValue64)               \
+	X(cuStreamBatchMemOp)                \
+	X(cuStreamWriteValue64)              \
+	X(cuStreamWaitEvent)                 \
+	X(cuEventCreate)                     \
+	X(cuEventDestroy)                    \
+	X(cuEventRecord)                     \
+	X(cuEventQuery)                      \
+	X(cuEventSynchronize)                \
+	X(cuIpcGetEventHandle)               \
+	X(cuIpcOpenEventHandle)              \
+	X(cuModuleLoadDataEx)                \
+	X(cuModuleUnload)                    \
+	X(cuModuleGetFunction)               \
+	X(cuFuncGetAttribute)                \
+	X(cuFuncSetAttribute)                \
+	X(cuLaunchKernel)                    \
+	X(cuMemGetAllocationGranularity)     \
+	X(cuMemCreate)                       \
+	X(cuMemRelease)                      \
+	X(cuMemAddressReserve)               \
+	X(cuMemAddressFree)                  \
+	X(cuMemMap)                          \
+	X(cuMemUnmap)                        \
+	X(cuMemSetAccess)                    \
+	X(cuMemExportToShareableHandle)      \
+	X(cuMemImportFromShareableHandle)    \
 	X(cuMemGetAllocationPropertiesFromHandle)
 
 /*
@@ -95,8 +99,7 @@
 	X(cuMemPoolImportFromShareableHandle) \
 	X(cuMemPoolExportPointer)             \
 	X(cuMemPoolImportPointer)             \
-	X(cuMemFreeAsync)                     \
-	X(cuMemFree)
+	X(cuMemFreeAsync)
 
 /*
  * Newer than CUDA 12.0: without one of them, which is NULL then, something else is done.

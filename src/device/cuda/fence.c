@@ -6,6 +6,9 @@
  * be destroyed while their work runs, and the driver does not survive a call with such a handle. So
  * the driver is asked to record an event behind the work of the whole context.
  *
+ * That would end the captures of the context's streams, so no fence is made while one is known
+ * (capture.c).
+ *
  * Drivers older than CUDA 12.5 cannot do that. There a fence has no event: it counts as passed when
  * no stream is known to wait for a timeline, and its end waits for the context. That wait is no
  * longer than the work that was enqueued then.
@@ -52,6 +55,9 @@ static ww_status record(struct cuda_fence *fence, ww_CUcontext context)
 	const struct ww_cuda_driver *driver = device_of(fence)->driver;
 	ww_CUresult result = driver->cuEventCreate(&fence->event, WW_CU_EVENT_DISABLE_TIMING);
 
+	/* As late as can be. */
+	if (result == WW_CUDA_SUCCESS && ww_cuda_any_captured(device_of(fence)))
+		return WW_NOT_READY;
 	if (result == WW_CUDA_SUCCESS)
 		result = driver->cuCtxRecordEvent(context, fence->event);
 	if (result == WW_CUDA_SUCCESS)
@@ -62,8 +68,11 @@ static ww_status record(struct cuda_fence *fence, ww_CUcontext context)
 
 static void fence_delete(struct cuda_fence *fence)
 {
+	const struct ww_cuda_driver *driver = device_of(fence)->driver;
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(driver);
+
 	if (fence->event)
-		device_of(fence)->driver->cuEventDestroy(fence->event);
+		driver->cuEventDestroy(fence->event);
 	fence->base.device = ww_device_unref(fence->base.device);
 	free(fence);
 }
@@ -92,6 +101,7 @@ static ww_status fence_new(struct cuda_device *device, ww_CUcontext context,
 ww_status ww_cuda_fence_create(struct ww_device *base, struct ww_device_fence **out_fence)
 {
 	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(device->driver);
 	ww_CUcontext context;
 
 	*out_fence = NULL;
@@ -104,9 +114,12 @@ bool ww_cuda_fence_is_passed(struct ww_device_fence *base)
 {
 	struct cuda_fence *fence = from_base(base);
 
+	const struct ww_cuda_driver *driver = device_of(fence)->driver;
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(driver);
+
 	if (!fence->event)
 		return !ww_deferred_streams_busy();
-	return device_of(fence)->driver->cuEventQuery(fence->event) != WW_CUDA_ERROR_NOT_READY;
+	return driver->cuEventQuery(fence->event) != WW_CUDA_ERROR_NOT_READY;
 }
 
 void ww_cuda_fence_free(struct ww_device_fence *base)
@@ -120,7 +133,7 @@ void ww_cuda_fence_free(struct ww_device_fence *base)
 	ww_error_save(&error);
 	if (!fence->event && ww_cuda_primary(device, &context) == WW_OK &&
 		ww_cuda_enter_context(device, context, &scope) == WW_OK) {
-		device->driver->cuCtxSynchronize();
+		ww_cuda_await_context(device->driver);
 		ww_cuda_leave(&scope);
 	}
 	ww_error_restore(&error);

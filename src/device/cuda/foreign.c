@@ -278,6 +278,8 @@ static ww_status retain(struct cuda_device *device, const struct ww_foreign *fou
 
 ww_status ww_cuda_foreign_wrap(struct ww_mapping *mapping, const struct ww_foreign *found)
 {
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(
+		ww_cuda_device(mapping->device)->driver);
 	struct cuda_foreign *foreign = calloc(1, sizeof(*foreign));
 	ww_status status = WW_OK;
 

@@ -59,7 +59,7 @@ static void unload_native(const struct cuda_module *module)
 
 	ww_error_save(&record);
 	if (enter(module, &scope) == WW_OK) {
-		driver->cuCtxSynchronize();
+		ww_cuda_await_context(driver);
 		driver->cuModuleUnload(module->native);
 	}
 	ww_error_restore(&record);

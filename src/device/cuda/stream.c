@@ -35,9 +35,17 @@ static struct cuda_device *device_of(const struct cuda_stream *stream)
 
 static ww_status enter(struct cuda_stream *stream, struct ww_cuda_scope *out_scope)
 {
+	bool is_legacy = !stream->native || stream->native == WW_CU_STREAM_LEGACY;
+	ww_status status = WW_OK;
+
 	if (stream->context)
 		return ww_cuda_enter_context(device_of(stream), stream->context, out_scope);
-	return ww_cuda_enter(device_of(stream), out_scope);
+	ww_try(ww_cuda_enter(device_of(stream), out_scope));
+	if (is_legacy)
+		status = ww_cuda_check_capture(device_of(stream)->driver, stream->native);
+	if (status < 0)
+		ww_cuda_leave(out_scope);
+	return status;
 }
 
 ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope)
@@ -169,16 +177,20 @@ static ww_status find_context(struct cuda_stream *stream)
 
 ww_status ww_cuda_stream_wrap(struct ww_device *device, void *native, struct ww_stream **out_stream)
 {
+	const struct ww_cuda_driver *driver = ww_cuda_device(device)->driver;
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(driver);
 	AUTO_STREAM struct cuda_stream *stream = stream_new(device);
 
 	if (!stream)
 		return WW_ERR_NO_MEMORY;
 	stream->native = native;
-	if (is_default(stream->native))
+	if (is_default(stream->native)) {
 		stream->base.serial =
 			0; /* work of one thread is not ordered after that of another one */
-	else
+	} else {
+		ww_try(ww_cuda_check_capture(driver, stream->native));
 		ww_try(find_context(stream));
+	}
 	ww_try(identify(stream));
 	*out_stream = &ww_steal(stream)->base;
 	return WW_OK;
@@ -228,6 +240,7 @@ ww_status ww_cuda_stream_synchronize(struct ww_stream *base, uint64_t deadline_n
 		return status == WW_OK ? awaited.status : status;
 	}
 	ww_try(enter(stream, &scope));
+	ww_try(ww_cuda_check_capture(device_of(stream)->driver, stream->native));
 	result = device_of(stream)->driver->cuStreamSynchronize(stream->native);
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "synchronize");
 }
@@ -239,10 +252,20 @@ ww_status ww_cuda_stream_query(struct ww_stream *base)
 	ww_CUresult result;
 
 	ww_try(enter(stream, &scope));
+	ww_try(ww_cuda_check_capture(device_of(stream)->driver, stream->native));
 	result = device_of(stream)->driver->cuStreamQuery(stream->native);
 	if (result == WW_CUDA_ERROR_NOT_READY)
 		return WW_NOT_READY;
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "query");
+}
+
+ww_status ww_cuda_stream_check_capture(struct ww_stream *base)
+{
+	struct cuda_stream *stream = from_base(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+
+	ww_try(enter(stream, &scope));
+	return ww_cuda_check_capture(device_of(stream)->driver, stream->native);
 }
 
 ww_status ww_cuda_stream_call(struct ww_stream *base, ww_stream_fn fn, void *context)

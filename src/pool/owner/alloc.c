@@ -241,7 +241,7 @@ ww_status ww_pool_release(ww_memory *slice, ww_stream *stream)
 	ww_try(ww_process_enter());
 	ww_require(slice && stream, "ww_pool_release: slice or stream is NULL");
 	ww_try(ww_memory_check(slice));
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream));
 	if (slice->class && slice->class->stream_release)
 		return slice->class->stream_release(slice, stream);
 	return ww_fail(WW_ERR_INVALID,
