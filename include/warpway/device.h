@@ -25,17 +25,17 @@
  *   - On the host device a stream has no native stream: each ww_stream has its own loss.
  *
  * Captures: a program may capture streams into CUDA graphs. No call ends a capture, in whichever
- * thread it is made, if the program follows the rules for memory below.
+ * thread it is made, with the exception of releases below.
  *   - Copies, fills, kernels and functions on a captured stream become a part of the graph.
  *   - All other calls on it, which wait for its work or order it with other processes, and
  *     ww_stream_wrap(), return WW_ERR_STATE. Make them before or after the launch of the graph.
  *   - While a blocking stream is captured, CUDA's default streams cannot be used: calls on them
  *     return WW_ERR_STATE, too.
  *   - Memory that is given to ww_memory_retire() is released after the capture, since CUDA would
- *     end the capture. But CUDA does not tell which non-blocking streams are captured: the library
- *     asks those that have a ww_stream. So wrap such a stream before its capture, and keep the
- *     ww_stream until the capture has ended. While a capture begins, no other thread may call
- *     ww_memory_retire(), or a call that releases what was given to it.
+ *     end the capture. The library sees captures of blocking streams, and of streams that have a
+ *     ww_stream. CUDA does not tell of others, nor in time of one that begins in this moment. A
+ *     program that cannot exclude both calls ww_capture_begin() before its captures, and
+ *     ww_capture_end() after them.
  *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
  *          effect in the order in which they were made.

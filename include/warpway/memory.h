@@ -376,6 +376,24 @@ WW_API ww_memory *ww_memory_retire(ww_memory *memory);
 WW_API uint32_t ww_memory_retired(void);
 
 /**
+ * ww_capture_begin() - keep the references of ww_memory_retire() until the captures have ended
+ *
+ * For captures of non-blocking streams that have no ww_stream, and for the moment at which a
+ * capture begins: see Captures at the top of device.h. From the return of this call on, no call
+ * ends a capture. Calls of several threads count: each needs its ww_capture_end().
+ *
+ * Return: WW_OK; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_capture_begin(void);
+
+/**
+ * ww_capture_end() - release these references again, in later calls
+ *
+ * Return: WW_OK; WW_ERR_STATE (no ww_capture_begin() is left to be ended); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_capture_end(void);
+
+/**
  * ww_memory_pointer() - the address of the memory on its device
  *
  * Return: an address for kernels, copies and fills on the memory's device, valid as long as the

@@ -29,6 +29,9 @@ static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list entries WW_PER_PROCESS = WW_LIST_INIT(entries); /* under lock */
 static _Atomic uint32_t entry_count WW_PER_PROCESS;
 
+/* Captures that the program has told of; under lock. */
+static uint32_t capture_count WW_PER_PROCESS;
+
 static const struct ww_device *device_of(const struct retired *entry)
 {
 	return entry->memory->mapping->device;
@@ -90,7 +93,7 @@ static void sort_out(struct ww_list *over)
 		struct retired *entry = ww_container(link, struct retired, link);
 
 		next = link->next;
-		if (!entry->is_fenced)
+		if (!entry->is_fenced && capture_count == 0)
 			fence_share(entry, &first);
 		if (entry->is_fenced && !is_same_device(entry, stuck) && is_over(entry)) {
 			ww_list_remove(link);
@@ -145,4 +148,30 @@ ww_memory *ww_memory_retire(ww_memory *memory)
 uint32_t ww_memory_retired(void)
 {
 	return atomic_load(&entry_count);
+}
+
+/* Fences are made under the lock, so none is being made when this call returns. */
+ww_status ww_capture_begin(void)
+{
+	ww_try(ww_process_enter());
+	pthread_mutex_lock(&lock);
+	capture_count++;
+	pthread_mutex_unlock(&lock);
+	return WW_OK;
+}
+
+ww_status ww_capture_end(void)
+{
+	bool is_begun;
+
+	ww_try(ww_process_enter());
+	pthread_mutex_lock(&lock);
+	is_begun = capture_count > 0;
+	if (is_begun)
+		capture_count--;
+	pthread_mutex_unlock(&lock);
+	if (!is_begun)
+		return ww_fail(WW_ERR_STATE,
+			"cannot end a capture: none was begun, or all have ended");
+	return WW_OK;
 }

@@ -7,7 +7,7 @@
  * graph must do the same whenever it is launched.
  */
 #include <pthread.h>
-#include <stdlib.h>
+#include <sched.h>
 
 #include "conformance/channel.h"
 #include "support/agent.h"
@@ -41,19 +41,29 @@ static void fill_half(const struct capture *capture, uint32_t half)
 		half + 1, HALF, capture->native));
 }
 
-/* A blocking stream is not wrapped: the library sees the captures of such a stream all the same. */
-static void capture_begin(struct capture *capture, ww_device *device, unsigned int flags)
+static void stream_begin(struct capture *capture, ww_device *device, unsigned int flags)
 {
 	allocation_enter();
 	*capture = (struct capture){.device = device};
 	capture->memory = memory_make(device, WW_MEMORY_VMM, 2 * HALF * sizeof(uint32_t));
 	capture->words = ww_memory_pointer(capture->memory);
 	MUST_CUDA(driver_get()->cuStreamCreate(&capture->native, flags));
-	if (flags & WW_CU_STREAM_NON_BLOCKING)
-		MUST_OK(ww_stream_wrap(device, capture->native, &capture->stream));
+}
+
+static void first_half(struct capture *capture)
+{
 	MUST_CUDA(driver_get()->cuStreamBeginCapture(capture->native,
 		WW_CU_STREAM_CAPTURE_MODE_GLOBAL));
 	fill_half(capture, 0);
+}
+
+/* A blocking stream is not wrapped: the library sees the captures of such a stream all the same. */
+static void capture_begin(struct capture *capture, ww_device *device, unsigned int flags)
+{
+	stream_begin(capture, device, flags);
+	if (flags & WW_CU_STREAM_NON_BLOCKING)
+		MUST_OK(ww_stream_wrap(device, capture->native, &capture->stream));
+	first_half(capture);
 }
 
 static void words_must_be(const struct capture *capture, uint32_t first, uint32_t second)
@@ -78,13 +88,6 @@ static void must_replay(const struct capture *capture, ww_CUgraphExec graph)
 	}
 }
 
-/* What was put off is done when the capture has ended. */
-static void must_drain(void)
-{
-	while (ww_memory_retired() > 0)
-		ww_memory_retire(NULL);
-}
-
 static void capture_must_succeed(struct capture *capture)
 {
 	const struct driver *driver = driver_get();
@@ -95,13 +98,15 @@ static void capture_must_succeed(struct capture *capture)
 	MUST_CUDA(driver->cuStreamEndCapture(capture->native, &graph));
 	MUST_CUDA(driver->cuGraphInstantiateWithFlags(&executable, graph, 0));
 	must_replay(capture, executable);
-	must_drain();
 	MUST_CUDA(driver->cuGraphExecDestroy(executable));
 	MUST_CUDA(driver->cuGraphDestroy(graph));
 }
 
+/* What was put off is done when the capture has ended. */
 static void capture_end(struct capture *capture)
 {
+	while (ww_memory_retired() > 0)
+		ww_memory_retire(NULL);
 	ww_stream_unref(capture->stream);
 	MUST_CUDA(driver_get()->cuStreamDestroy(capture->native));
 	ww_memory_unref(capture->memory);
@@ -173,8 +178,29 @@ DEVICE_CASE(capture_drops_share_a_fence, CAPTURES | NEEDS_FAKE)
 	MUST_EQUAL(100, ww_memory_retired());
 	MUST_EQUAL(count, fake->call_count("cuCtxRecordEvent"));
 	capture_must_succeed(&capture);
-	MUST_EQUAL(count + 1, fake->call_count("cuCtxRecordEvent"));
 	capture_end(&capture);
+	MUST_EQUAL(count + 1, fake->call_count("cuCtxRecordEvent"));
+}
+
+/* Of a stream that the library does not know, and while other threads drop at any moment. */
+DEVICE_CASE(capture_that_is_announced_outlasts_drops, CAPTURES)
+{
+	struct calls calls = {drop, device, ROUNDS};
+	struct capture capture;
+	pthread_t thread;
+
+	MUST_OK(ww_capture_begin());
+	stream_begin(&capture, device, WW_CU_STREAM_NON_BLOCKING);
+	MUST_EQUAL(0, pthread_create(&thread, NULL, call_often, &calls));
+	for (int i = 0; i < 20; i++) {
+		first_half(&capture);
+		sched_yield();
+		capture_must_succeed(&capture);
+	}
+	MUST_EQUAL(0, pthread_join(thread, NULL));
+	MUST_OK(ww_capture_end());
+	capture_end(&capture);
+	MUST_REFUSE(WW_ERR_STATE, "none was begun", ww_capture_end());
 }
 
 static void import(ww_device *device, ww_memory *memory)

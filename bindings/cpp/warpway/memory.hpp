@@ -738,6 +738,15 @@ inline mapping memory::import_token(const device &on, const token &from,
 	return try_import_token(on, from, options, by, stop).value();
 }
 
+/* ww_capture_begin(), and ww_capture_end() when it ends. */
+class capture {
+public:
+	capture() { detail::done(ww_capture_begin()).value(); }
+	capture(const capture &) = delete;
+	capture &operator=(const capture &) = delete;
+	~capture() { ww_capture_end(); }
+};
+
 } //namespace WARPWAY_ABI
 } //namespace warpway
 

@@ -324,6 +324,16 @@ module warpway_raw
       import :: c_int32_t
       integer(c_int32_t) :: answer
     end function
+    function ww_capture_begin() bind(c, name='ww_capture_begin') result(answer)
+      !! keep the references of ww_memory_retire() until the captures have ended
+      import :: c_int32_t
+      integer(c_int32_t) :: answer
+    end function
+    function ww_capture_end() bind(c, name='ww_capture_end') result(answer)
+      !! release these references again, in later calls
+      import :: c_int32_t
+      integer(c_int32_t) :: answer
+    end function
     function ww_memory_pointer(memory) bind(c, name='ww_memory_pointer') result(answer)
       !! the address of the memory on its device
       import :: c_ptr

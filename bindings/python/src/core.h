@@ -374,6 +374,11 @@ PyObject *array_object(struct core *core, PyObject *memory, const struct ww_arra
 PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	PyObject *arguments, PyObject *keywords);
 
+/* --- memory_release.c: functions of the module --- */
+
+PyObject *capture_begin(PyObject *module, PyObject *unused);
+PyObject *capture_end(PyObject *module, PyObject *unused);
+
 /* --- torch_allocator.c: functions of the module --- */
 
 /* set_torch_pool(index, pool): the pool of torch's allocator for the device with this index. */

@@ -18,6 +18,31 @@ static void *memory_ref(void *object)
 
 static const struct handle_class streamed_class = {"Memory", memory_ref, memory_retire};
 
+static PyObject *done(PyObject *module, ww_status status)
+{
+	if (status != WW_OK)
+		return error_raise(core_of_module(module), status);
+	return Py_NewRef(Py_None);
+}
+
+PyObject *capture_begin(PyObject *module, PyObject *unused)
+{
+	ww_status status;
+
+	(void)unused;
+	/* Another thread may have the lock for as long as it asks the driver. */
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_capture_begin();
+	Py_END_ALLOW_THREADS
+	return done(module, status);
+}
+
+PyObject *capture_end(PyObject *module, PyObject *unused)
+{
+	(void)unused;
+	return done(module, ww_capture_end());
+}
+
 void memory_mark_streamed(PyObject *self)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;

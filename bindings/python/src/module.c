@@ -181,6 +181,9 @@ static PyMethodDef functions[] = {
 		"It is called inside of other calls, which may have objects of this package in use: so it must\n"
 		"not use any.\n\n"
 		"`enable_logging` does this for the module logging."},
+	{"capture_begin", capture_begin, METH_NOARGS,
+		"capture_begin()\n--\n\nThe beginning of `capturing`."},
+	{"capture_end", capture_end, METH_NOARGS, "capture_end()\n--\n\nThe end of `capturing`."},
 	{"set_torch_pool", torch_pool_set, METH_VARARGS,
 		"set_torch_pool(index, pool, /)\n--\n\n"
 		"The pool from which torch's allocator takes memory of the device with this index."},

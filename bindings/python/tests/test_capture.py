@@ -18,21 +18,22 @@ def call(name, *arguments):
 class Captured:
     """A stream of the program, which is captured by the driver itself."""
 
-    def __init__(self, device):
+    def __init__(self, device, *, is_known=True):
         self.index = int(device.removeprefix("cuda:"))
         self.native, context = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuInit", 0)
         call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.index)
         call("cuCtxSetCurrent", context)
         call("cuStreamCreate", ctypes.byref(self.native), NON_BLOCKING)
-        self.kept = warpway.Stream.wrap(self.native.value, device)
+        self.kept = warpway.Stream.wrap(self.native.value, device) if is_known else None
         call("cuStreamBeginCapture_v2", self.native, GLOBAL)
 
     def end(self):
         graph = ctypes.c_void_p()
         call("cuStreamEndCapture", self.native, ctypes.byref(graph))
         call("cuGraphDestroy", graph)
-        self.kept.close()
+        if self.kept:
+            self.kept.close()
         call("cuStreamDestroy_v2", self.native)
         call("cuCtxSetCurrent", None)
         call("cuDevicePrimaryCtxRelease_v2", self.index)
@@ -66,16 +67,27 @@ def test_dlpack_is_refused_where_the_stream_would_wait(captured, gpu):
             array.ready(captured.native.value)
 
 
-def test_arrays_end(captured, gpu):
-    """The last one in another thread, as the garbage collector may have it."""
+def drop(gpu):
+    array = warpway.zeros(3, device=gpu)
+    assert array.pointer and array.__dlpack__(stream=1)
+    del array
+    gc.collect()
 
-    def drop():
-        array = warpway.zeros(3, device=gpu)
-        assert array.pointer and array.__dlpack__(stream=1)
-        del array
-        gc.collect()
 
-    drop()
-    thread = threading.Thread(target=drop)
+def drop_everywhere(gpu):
+    """In another thread, too, as the garbage collector may have it."""
+    drop(gpu)
+    thread = threading.Thread(target=drop, args=(gpu,))
     thread.start()
     thread.join()
+
+
+def test_arrays_end(captured, gpu):
+    drop_everywhere(gpu)
+
+
+def test_arrays_end_beside_a_capture_that_nobody_knows(gpu):
+    with warpway.capturing():
+        captured = Captured(gpu, is_known=False)
+        drop_everywhere(gpu)
+        captured.end()

@@ -114,6 +114,7 @@ from warpway._core import (
     wait_any,
 )
 from warpway._arrays import empty, share, zeros
+from warpway._captures import capturing
 
 __all__ = [
     "AccessDenied",
@@ -170,6 +171,7 @@ __all__ = [
     "WorkFrame",
     "WorkQueue",
     "WrongState",
+    "capturing",
     "empty",
     "enable_logging",
     "from_dlpack",

@@ -11,10 +11,10 @@
  *   - cuCtxSynchronize(): ww_cuda_await_context() is in its place;
  *   - cuCtxRecordEvent(): nothing else does what it does, so fences ask first (fence.c).
  *
- * No call of CUDA lists the streams of a context. Whether a blocking stream is captured, the legacy
- * stream tells; a non-blocking stream must be known, which are those that the program has wrapped.
- * A capture may begin between a question and the call that follows. That is why a capture of a
- * stream that other threads use, or beside a fence, can still be lost.
+ * No call of CUDA lists the streams of a context. The legacy stream tells whether a blocking stream
+ * is captured. A non-blocking stream can be asked only if it is known to exist: if it is wrapped. A
+ * capture may also begin between the question and the record of a fence. So a program that must
+ * exclude both tells of its captures, and no fence is made meanwhile (memory/retire.c).
  */
 #include "device/cuda/cuda.h"
 #include "device/native_stream.h"
