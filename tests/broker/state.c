@@ -178,7 +178,7 @@ CASE(state_sealed_without_writers, 0)
 	/* Removed, it is still held; put anew, it is the same memory. */
 	put.state = WW_WIRE_STATE_SHARED;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
-	MUST_OK(raw_remove(maker, "named"));
+	MUST_OK(raw_end(maker, "named"));
 	put.state = WW_WIRE_STATE_SEALED;
 	MUST_REFUSE(WW_ERR_STATE, who, raw_put(maker, &put, NULL, 0));
 	put.state = WW_WIRE_STATE_WRITING;
@@ -190,7 +190,7 @@ CASE(state_sealed_without_writers, 0)
 	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
 		raw_import(writer, put.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
 	MUST_OK(raw_import(writer, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_remove(maker, "named"));
+	MUST_OK(raw_end(maker, "named"));
 }
 
 static struct ww_wire_put put_living(struct raw *raw, const char *name, uint8_t life)

@@ -87,20 +87,17 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 	return found;
 }
 
-/* Objects have no list of their holds. Return: a hold for writing by another than @holder; NULL. */
+/* Return: a hold of an object for writing by another process than @holder; NULL: none. */
 static struct hold *object_find_writer(const struct registry *registry, const struct object *object,
 	const struct holder *holder)
 {
-	uint32_t left = object->holders;
-	struct holder *other;
+	for (uint32_t at = object->newest_hold; at;) {
+		struct hold *hold = table_item(&registry->hold_table, at - 1);
 
-	for (uint32_t at = 0; left > 0 && (other = table_next(&registry->holder_table, &at));) {
-		struct hold *hold = hold_find(registry, other, object);
-
-		left -= hold != NULL;
-		if (hold && other != holder &&
+		if (!hold->is_escrow && hold->holder != holder &&
 			hold_record(registry, hold)->access == WW_WIRE_ACCESS_WRITE)
 			return hold;
+		at = hold->older;
 	}
 	return NULL;
 }

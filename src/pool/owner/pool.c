@@ -124,7 +124,7 @@ static const struct ww_deferred_class ended_class = {
 ww_pool *ww_pool_ref(ww_pool *pool)
 {
 	if (!pool)
-		return;
+		return NULL;
 	ww_ref_get(&pool->ref);
 	atomic_fetch_add(&pool->user_refs, 1);
 	return pool;
