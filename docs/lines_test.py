@@ -39,6 +39,7 @@ extern ww_client *client;
 extern struct ww_value arguments[3];
 extern uint32_t function;
 ww_status saxpy(void *context, ww_call *call);
+void launch_graph(ww_stream *stream);
 extern struct ww_work_frame job;
 extern struct { int camera; } stamp;
 extern struct ww_token token;

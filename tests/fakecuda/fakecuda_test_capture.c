@@ -13,7 +13,7 @@
 
 static ww_CUresult end(ww_CUstream stream)
 {
-	ww_CUgraph graph;
+	ww_CUgraph graph = NULL;
 	ww_CUresult error = cu.cuStreamEndCapture(stream, &graph);
 
 	if (error == WW_CUDA_SUCCESS)
