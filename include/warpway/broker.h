@@ -11,12 +11,13 @@
  *   put(writing) ──> writing ──publish──> sealed (for reading) or shared (by mode)
  *   put(sealed or shared) ────────────────^            │
  *              creator dies while writing: ended       ├─ get, import ──> held by others
- *                                                      └─ remove, end of life ──> ended
+ *                                                      └─ end, end of life ──> ended
  *
  * Life: an object of life `held` ends with its last holder. An object of life `owner` ends with the
- * process that put it. An object of life `kept` ends when it is removed or its time to live is
- * over. After an object has ended, a process that holds it keeps its mapping, and no other process
- * can get the object.
+ * process that put it. An object of life `kept` lasts until its name is removed or its time to live
+ * is over; a memory then goes on without a name, with life `held` (ww_broker_remove()). After an
+ * object has ended, a process that holds it keeps its mapping, and no other process can get the
+ * object.
  *
  * Which broker a call means, in this order:
  *   - The address that is given, in ww_broker_params or by WARPWAY_BROKER in the environment.
@@ -337,13 +338,14 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
  * @cancel:  borrowed; may be NULL: cancel.h
  *
  * Work of the device that writes the memory must have ended. An object that this one replaces
- * (WW_PUT_REPLACE) ends now.
+ * (WW_PUT_REPLACE) loses its name now.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state; or it
  *         is to be sealed, while another process holds it for writing); WW_ERR_NOT_FOUND (it is not
- *         in this broker); WW_ERR_ACCESS (another process put it); WW_ERR_UNSUPPORTED
- *         (WW_STATE_READ_ONLY, as for ww_memory_put()); WW_ERR_INVALID; WW_ERR_NO_BROKER;
- *         WW_ERR_FORKED.
+ *         in this broker; or it lost its name while it was written: it is ready without one, and
+ *         ww_memory_put() gives it another); WW_ERR_ACCESS (another process put it);
+ *         WW_ERR_UNSUPPORTED (WW_STATE_READ_ONLY, as for ww_memory_put()); WW_ERR_INVALID;
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state,
 	ww_cancel *cancel);

@@ -114,11 +114,13 @@ ww_status ww_broker_remove(ww_broker *broker, const char *name)
 /* An older broker ends each object whose name is removed. */
 static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *message)
 {
+	static const uint8_t any[WW_WIRE_ID_BYTES];
 	uint32_t version = ww_broker_client_version(broker);
+	bool has_id = memcmp(message->id, any, sizeof(any)) != 0;
 
 	if (version >= WW_REMOVES_NAMES)
 		message->flags = WW_WIRE_REMOVE_FLAG_END;
-	else if (!message->name[0])
+	else if (!message->name[0] || (has_id && version < WW_REMOVES_BY_ID))
 		return ww_fail(WW_ERR_VERSION,
 			"this broker speaks version %" PRIu32
 			" of the protocol and ends objects by their names only; restart it with a newer "

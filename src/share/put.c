@@ -188,7 +188,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	if (status == WW_OK ||
 		status == WW_ERR_NOT_FOUND) /* not found: it is ready without a name */
 		ww_hold_ref_note_state(&whole->attachments, broker, message.state);
-	if (status != WW_OK && is_protected)
+	else if (is_protected)
 		unprotect(whole->mapping);
 	return status;
 }

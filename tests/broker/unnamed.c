@@ -4,6 +4,8 @@
  */
 #include "broker/suite.h"
 
+#include <sys/random.h>
+
 #define MINUTE_NS UINT64_C(60000000000)
 
 static const uint8_t any_id[16];
@@ -278,4 +280,51 @@ CASE(unnamed_ends_if_nobody_can_pay, ROOT_ONCE)
 	MUST_OK(raw_release(maker, put.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "has ended", import_as(reader, put.id, secret));
 	put_public(maker, "next", 0);
+}
+
+/* A put that is refused leaves no hold, and the reader still pays. */
+CASE(unnamed_put_is_refused, ROOT_ONCE)
+{
+	struct raw *maker;
+	struct raw *reader;
+	struct ww_wire_put put;
+
+	suite_start("[limits]\nobjects = 1\n", 0);
+	maker = peer_of(ALICE, GROUP);
+	reader = peer_of(BOB, GROUP);
+	put = put_public(maker, "w", 0);
+	MUST_OK(get_as(reader, "w"));
+	MUST_OK(raw_remove(maker, "w", any_id));
+	MUST_OK(raw_release(maker, put.id));
+	put_public(maker, "next", 0);
+	strcpy(put.name, "w");
+	MUST_REFUSE(WW_ERR_QUOTA, "1 objects", raw_put(maker, &put, NULL, 0));
+	wait_for(maker, &(struct want){2, 2, 2, 0, 0});
+	MUST_OK(raw_release(reader, put.id));
+	wait_for(maker, &(struct want){1, 2, 1, 0, 0});
+}
+
+/* What users say of sizes adds up to more than 64 bits, and is returned exactly. */
+CASE(unnamed_sizes_add_up, ROOT_ONCE)
+{
+	struct raw *maker = peer_of(ALICE, GROUP);
+	struct raw *reader = peer_of(BOB, GROUP);
+	struct ww_wire_put put = raw_object("0");
+
+	put.mode = 0644;
+	put.bytes = INT64_MAX;
+	for (int i = 0; i < 4; i++) {
+		MUST_EQUAL(sizeof(put.id), getrandom(put.id, sizeof(put.id), 0));
+		put.name[0] = (char)('0' + i);
+		MUST_OK(raw_put(maker, &put, NULL, 0));
+		MUST_OK(get_as(reader, put.name));
+		MUST_OK(raw_remove(maker, put.name, any_id));
+		if (i < 3)
+			MUST_OK(raw_release(maker, put.id));
+	}
+	put_public(reader, "own", 0); /* what the reader was given does not hinder it */
+	MUST_OK(raw_end(reader, "own"));
+	raw_close(reader);
+	wait_for(maker, &(struct want){1, 1, 1, 0, 0});
+	MUST_OK(raw_end_id(maker, put.id));
 }

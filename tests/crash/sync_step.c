@@ -206,6 +206,8 @@ static int broken_count;
  */
 static bool meet_joining(const char *function, int nth, bool after)
 {
+	struct ww_token_info made = WW_INIT(struct ww_token_info);
+	struct ww_token token;
 	struct child victim;
 	ww_barrier *barrier;
 	bool has_met_death;
@@ -214,7 +216,8 @@ static bool meet_joining(const char *function, int nth, bool after)
 	ww_status ours;
 
 	MUST_OK(ww_barrier_create(scene.broker, "x",
-		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
+		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, &token));
+	MUST_OK(ww_token_info_get(&token, &made));
 	MUST(!pthread_create(&thread, NULL, join_and_wait, &other));
 	scene_has_objects(2);
 	step_start_victim(&victim, "role_stepper", function, nth, after, "join", NULL);
@@ -229,7 +232,7 @@ static bool meet_joining(const char *function, int nth, bool after)
 	MUST_EQUAL(ours == WW_OK ? WW_OK : WW_ERR_PEER_LOST, other);
 	ww_barrier_unref(barrier);
 	broken_count += other != WW_OK;
-	(void)ww_broker_remove(scene.broker, "x");
+	(void)ww_broker_end(scene.broker, NULL, made.object_id);
 	scene_has_objects(0);
 	return has_met_death;
 }

@@ -152,6 +152,7 @@ static ww_status export(struct scenario *scenario)
 		.access = WW_ACCESS_WRITE,
 		.offset = 64,
 		.bytes = 64,
+		.escrow_ns = NS_PER_MS, /* this process holds it: nothing is to keep it later */
 		.uses = 1,
 	};
 

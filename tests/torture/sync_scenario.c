@@ -243,11 +243,17 @@ static ww_status join(struct scenario *scenario)
 	return step_gives(status, scenario->barrier);
 }
 
-/* It is gone already if the partner had joined, and so was its last member. */
-static ww_status remove_first(struct scenario *scenario)
+/*
+ * Its escrow would keep it without its name. It is gone already if the partner had joined, and so
+ * was its last member.
+ */
+static ww_status end_barrier(struct scenario *scenario)
 {
-	ww_status status = ww_broker_remove(scenario->broker, SCENARIO_BARRIER);
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	ww_status status = ww_token_info_get(&scenario->token, &info);
 
+	if (status == WW_OK)
+		status = ww_broker_end(scenario->broker, NULL, info.object_id);
 	return status == WW_ERR_NOT_FOUND ? WW_OK : status;
 }
 
@@ -263,7 +269,7 @@ static ww_status join_first(struct scenario *scenario)
 	if (!step_has_failed(&scenario->failure, "ww_barrier_import", status))
 		return status;
 	scenario_replace_partner();
-	DO(remove_first(scenario));
+	DO(end_barrier(scenario));
 	DO(create_barrier(scenario, SCENARIO_SECOND_BARRIER, 2));
 	scenario->barrier_name = SCENARIO_SECOND_BARRIER;
 	return join(scenario);
@@ -275,7 +281,7 @@ static void use_barrier(struct scenario *scenario)
 	scenario->barrier_name = SCENARIO_BARRIER;
 	DO(join_first(scenario));
 	DO(ww_barrier_wait(scenario->barrier, WW_FOREVER, NULL));
-	DO(ww_broker_remove(scenario->broker, scenario->barrier_name));
+	DO(end_barrier(scenario));
 }
 
 static void let_go(struct scenario *scenario)

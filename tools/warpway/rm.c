@@ -56,12 +56,13 @@ static bool read_id(const char *text, uint8_t out_id[WW_OBJECT_ID_BYTES])
 
 static ww_status end_object(ww_broker *broker, const char *word)
 {
-	ww_status status = ww_broker_end(broker, word, NULL);
+	ww_status status = WW_ERR_NOT_FOUND;
 	uint8_t id[WW_OBJECT_ID_BYTES];
 
-	if (status == WW_ERR_NOT_FOUND && read_id(word, id))
+	/* First, or another user could name an object like the id. */
+	if (read_id(word, id))
 		status = ww_broker_end(broker, NULL, id);
-	return status;
+	return status == WW_ERR_NOT_FOUND ? ww_broker_end(broker, word, NULL) : status;
 }
 
 static ww_status remove_name(struct rm *work, const char *name)

@@ -163,7 +163,7 @@ static void receiver_charge(struct receiver *receiver, struct account *account)
 	const struct charge charge = {.connections = 1};
 	struct server *server = receiver->server;
 
-	(void)account_charge_anyway(&server->registry.accounts, account, &charge);
+	account_charge_anyway(&server->registry.accounts, account, &charge);
 	account->users++;
 	account->receiver = receiver;
 	receiver->account = account;

@@ -160,7 +160,7 @@ static ww_status put_check_repeated(const struct peer *peer, const struct object
 		return WW_OK;
 	return ww_fail(WW_ERR_EXISTS,
 		"this memory is in the broker already, as '%.80s' (mode 0%03o, %s, %s); a second put "
-		"changes nothing: remove it first, or put it with what it was put with",
+		"changes nothing: end it first (warpway rm --end), or put it with what it was put with",
 		(const char *)record->name, record->mode, lives[record->life - 1],
 		states[record->state - 1]);
 }
@@ -186,6 +186,8 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 	struct registry *registry = &peer->server->registry;
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
+	ww_status status;
+	bool is_new;
 
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_EXISTS,
@@ -217,8 +219,12 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 			"this memory is in the broker already, sealed, and stays so; put it as sealed");
 	ww_try(record_check_sealed(peer, record, put->state));
 	ww_try(put_check_name(peer, put, taken));
+	is_new = !hold_find(registry, peer->holder, object);
 	ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
-	return object_name(registry, object, put, gid);
+	status = object_name(registry, object, put, gid);
+	if (status < 0 && is_new)
+		hold_drop(registry, hold_find(registry, peer->holder, object));
+	return status;
 }
 
 /* While reservations of a user wait in turn for room, only a process with a reservation may put. */

@@ -54,26 +54,26 @@ static uint64_t sum_refused(const struct request_counts *counts)
 
 static void page_add_user(struct page *page, const struct account *account)
 {
-	const struct charge *used = &account->used;
+	const struct usage *used = &account->used;
 	const struct limits *limits = &account->limits;
 
 	page->users[page->listing.users.count++] = (struct ww_wire_user_total){
 		.uid = account->uid,
-		.bytes = used->bytes,
+		.bytes = byte_sum_told(used->bytes),
 		.bytes_limit = limits->bytes,
-		.host_bytes = used->host_bytes,
+		.host_bytes = byte_sum_told(used->host_bytes),
 		.host_bytes_limit = limits->host_bytes,
-		.objects = used->objects,
+		.objects = byte_sum_told(used->objects),
 		.objects_limit = limits->objects,
-		.fds = used->fds,
+		.fds = byte_sum_told(used->fds),
 		.fds_limit = limits->fds,
-		.holds = used->holds,
+		.holds = byte_sum_told(used->holds),
 		.holds_limit = limits->holds,
-		.connections = used->connections,
+		.connections = byte_sum_told(used->connections),
 		.connections_limit = limits->connections,
-		.waits = used->waits,
+		.waits = byte_sum_told(used->waits),
 		.waits_limit = limits->waits,
-		.watches = used->watches,
+		.watches = byte_sum_told(used->watches),
 		.watches_limit = limits->watches,
 		.holders = account->holders,
 		.tokens = account->escrows - account->deliveries,
@@ -102,7 +102,7 @@ static void page_add_devices(struct page *page, const struct account *account)
 				.others = total->is_of_others,
 				.kind = (uint16_t)kind,
 				.objects = of_kind->objects,
-				.bytes = of_kind->bytes,
+				.bytes = byte_sum_told(of_kind->bytes),
 				.removed = of_kind->removed,
 				.removed_bytes = byte_sum_told(of_kind->removed_bytes),
 			};

@@ -158,17 +158,17 @@ void accounts_free(struct accounts *accounts)
 }
 
 static ww_status account_check_limits(const struct account *account, const struct charge *charge,
-	const struct charge *used)
+	const struct usage *used)
 {
 	for (size_t i = 0; i < CHARGE_COUNT; i++) {
 		uint64_t limit = account->limits.values[i];
 		uint64_t wanted = charge->amounts[i];
-		uint64_t have = used->amounts[i];
-		uint64_t sum;
+		byte_sum sum = used->amounts[i] + wanted;
+		uint64_t have = byte_sum_told(used->amounts[i]);
 
 		if (wanted == 0)
 			continue;
-		if (__builtin_add_overflow(have, wanted, &sum) || (limit > 0 && sum > limit))
+		if (limit > 0 && sum > limit)
 			return ww_fail(WW_ERR_QUOTA,
 				"the broker holds %" PRIu64 " %s for user %u, %" PRIu64
 				" more would exceed the limit of %" PRIu64
@@ -210,7 +210,7 @@ static uint64_t accounts_reserved_for(const struct accounts *accounts, uid_t uid
 {
 	uint64_t reserve = limit_reserve(accounts->place_limit, PLACES_RESERVED);
 	const struct account *other = account_find(accounts, uid);
-	uint64_t have = other ? other->used.connections + other->awaited : 0;
+	uint64_t have = other ? (uint64_t)other->used.connections + other->awaited : 0;
 
 	return account->uid == uid || have >= reserve ? 0 : reserve - have;
 }
@@ -241,13 +241,13 @@ static ww_status accounts_check_places(const struct accounts *accounts,
 
 ww_status account_check_connection(const struct accounts *accounts, const struct account *account)
 {
-	return accounts_check_places(accounts, account, account->used.connections,
+	return accounts_check_places(accounts, account, (uint64_t)account->used.connections,
 		accounts->connections);
 }
 
 ww_status account_check_process(const struct accounts *accounts, const struct account *account)
 {
-	uint64_t own = account->used.connections + account->awaited;
+	uint64_t own = (uint64_t)account->used.connections + account->awaited;
 
 	if (account->awaited == 0)
 		return WW_OK;
@@ -277,7 +277,7 @@ void account_await_no_more(struct accounts *accounts, struct account *account)
 ww_status account_check_possible(const struct accounts *accounts, const struct account *account,
 	const struct charge *charge)
 {
-	const struct charge nothing = {0};
+	const struct usage nothing = {.bytes = 0};
 
 	ww_try(account_check_limits(account, charge, &nothing));
 	return accounts_check_fds(accounts, account, 0, charge->fds);
@@ -288,24 +288,17 @@ ww_status account_charge(struct accounts *accounts, struct account *account,
 {
 	ww_try(account_check_limits(account, charge, &account->used));
 	ww_try(accounts_check_fds(accounts, account, accounts->fds, charge->fds));
-	return account_charge_anyway(accounts, account, charge);
+	account_charge_anyway(accounts, account, charge);
+	return WW_OK;
 }
 
-ww_status account_charge_anyway(struct accounts *accounts, struct account *account,
+void account_charge_anyway(struct accounts *accounts, struct account *account,
 	const struct charge *charge)
 {
-	struct charge sum;
-
-	for (size_t i = 0; i < CHARGE_COUNT; i++) {
-		if (__builtin_add_overflow(account->used.amounts[i], charge->amounts[i],
-			    &sum.amounts[i]))
-			return ww_fail(WW_ERR_OVERFLOW, "the %s of user %u are too many to count",
-				charge_names[i], account->uid);
-	}
-	account->used = sum;
+	for (size_t i = 0; i < CHARGE_COUNT; i++)
+		account->used.amounts[i] += charge->amounts[i];
 	accounts->fds += charge->fds;
 	accounts->connections += charge->connections;
-	return WW_OK;
 }
 
 void account_return(struct accounts *accounts, struct account *account, const struct charge *charge)

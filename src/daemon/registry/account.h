@@ -46,12 +46,29 @@ struct charge {
 	};
 };
 
+/* What a user is charged: sums of struct charge, which are exact, see byte_sum.h. */
+struct usage {
+	union {
+		struct {
+			byte_sum bytes;
+			byte_sum host_bytes;
+			byte_sum objects;
+			byte_sum fds;
+			byte_sum holds;
+			byte_sum connections;
+			byte_sum waits;
+			byte_sum watches;
+		};
+		byte_sum amounts[CHARGE_COUNT];
+	};
+};
+
 struct account {
 	struct ww_map_node node; /* by uid */
 	uid_t uid;
 	uint32_t users; /* how many items point here */
 	struct limits limits;
-	struct charge used;
+	struct usage used;
 	uint32_t awaited;        /* processes from before a restart that have not connected again */
 	uint32_t queued;         /* reservations that wait in turn */
 	struct ww_list turns;    /* these: struct wait.turn, oldest first */
@@ -113,11 +130,8 @@ void accounts_free(struct accounts *accounts);
 ww_status account_charge(struct accounts *accounts, struct account *account,
 	const struct charge *charge);
 
-/*
- * Charges what is there already, over the limits too: after a restart.
- * Return: WW_OK; WW_ERR_OVERFLOW (so much can never have been charged).
- */
-ww_status account_charge_anyway(struct accounts *accounts, struct account *account,
+/* Charges what is there already, over the limits too. */
+void account_charge_anyway(struct accounts *accounts, struct account *account,
 	const struct charge *charge);
 
 void account_return(struct accounts *accounts, struct account *account,

@@ -31,7 +31,7 @@ struct account;
 
 struct kind_total {
 	uint64_t objects; /* that are not removed */
-	uint64_t bytes;
+	byte_sum bytes;
 	uint64_t removed; /* that are removed, and held */
 	byte_sum removed_bytes;
 };

@@ -68,8 +68,7 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 		return status;
 	}
 	if (record->state == HOLDER_AWAITS_EXIT)
-		(void)account_charge_anyway(&registry->accounts, holder->account,
-			&one_awaiting_exit);
+		account_charge_anyway(&registry->accounts, holder->account, &one_awaiting_exit);
 	size_order_add(&registry->holders_by_size, index);
 	holder->account->holders++;
 	*out_holder = holder;
@@ -154,7 +153,7 @@ void holder_begin_exit_wait(struct registry *registry, struct holder *holder)
 	holder_attach(registry, holder); /* it is charged as one that awaits its exit instead */
 	table_commit(&registry->holder_table, holder->index, HOLDER_AWAITS_EXIT);
 	item_map_remove(&registry->by_process, holder->index);
-	(void)account_charge_anyway(&registry->accounts, holder->account, &one_awaiting_exit);
+	account_charge_anyway(&registry->accounts, holder->account, &one_awaiting_exit);
 }
 
 struct size_key holder_size_key(const struct table *table, uint32_t index)

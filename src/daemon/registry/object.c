@@ -154,7 +154,7 @@ void object_charge_again(struct registry *registry, const struct object *object,
 	struct charge now = object_charge(object_record(registry, object));
 
 	account_return(&registry->accounts, object_account(object), before);
-	(void)account_charge_anyway(&registry->accounts, object_account(object), &now);
+	account_charge_anyway(&registry->accounts, object_account(object), &now);
 }
 
 struct size_key object_size_key(const struct table *table, uint32_t index)

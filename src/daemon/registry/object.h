@@ -80,6 +80,8 @@ struct object {
 	uint32_t index;
 	uint32_t holders;
 	uint32_t newest_hold; /* 1 + the index of a hold, see struct hold.older; 0: none */
+	uint32_t oldest_hold; /* the same, see struct hold.newer */
+	uint32_t payer;       /* the same: whose user pays, or else from which one is looked for */
 	uint32_t own_holds;   /* of processes and escrows of its user and of root */
 };
 

@@ -39,7 +39,7 @@ static void object_set_paying(struct registry *registry, struct object *object,
 		device_total_put(object->paying);
 	object->paying = total;
 	device_total_add(object_total(object), record);
-	(void)account_charge_anyway(&registry->accounts, object_account(object), &charge);
+	account_charge_anyway(&registry->accounts, object_account(object), &charge);
 }
 
 void object_count_hold(struct registry *registry, struct object *object, struct hold *hold)
@@ -50,6 +50,8 @@ void object_count_hold(struct registry *registry, struct object *object, struct 
 	hold->older = object->newest_hold;
 	if (newest)
 		newest->newer = hold->index + 1;
+	else
+		object->oldest_hold = hold->index + 1;
 	object->newest_hold = hold->index + 1;
 	object->own_holds += hold_is_own(registry, object, hold);
 }
@@ -66,7 +68,11 @@ void object_forget_hold(struct registry *registry, struct object *object, struct
 		object->newest_hold = hold->older;
 	if (older)
 		older->newer = hold->newer;
+	else
+		object->oldest_hold = hold->newer;
 	object->own_holds -= hold_is_own(registry, object, hold);
+	if (object->payer == hold->index + 1)
+		object->payer = hold->newer;
 	if (record->flags & WW_WIRE_HOLD_FLAG_PAYS)
 		object_set_paying(registry, object, NULL);
 }
@@ -86,25 +92,40 @@ static ww_status account_check_room(struct registry *registry, const struct obje
 	status = account_charge(accounts, account, &charge);
 	if (status == WW_OK)
 		account_return(accounts, account, &charge);
-	(void)account_charge_anyway(accounts, object_account(object), &charge);
+	account_charge_anyway(accounts, object_account(object), &charge);
 	return status;
 }
 
-/* The oldest hold of a user who has room. Return: NULL: none has. */
+/* Return: NULL: none of the holds from one on, before another one, is of a user who has room. */
+static struct hold *find_payer_of(struct registry *registry, const struct object *object,
+	uint32_t from, uint32_t until)
+{
+	const struct account *refused = NULL;
+
+	for (uint32_t at = from; at != until; at = hold_at(registry, at)->newer) {
+		struct hold *hold = hold_at(registry, at);
+		struct account *account = account_find(&registry->accounts,
+			hold_record(registry, hold)->uid);
+
+		if (account == refused)
+			continue;
+		if (account_check_room(registry, object, account) == WW_OK)
+			return hold;
+		refused = account;
+	}
+	return NULL;
+}
+
+/*
+ * The oldest hold of a user who has room, but those that were not chosen before come last, so that
+ * many holds that end one after the other are not all looked at each time. Return: NULL: none has.
+ */
 static struct hold *find_payer(struct registry *registry, const struct object *object)
 {
-	struct hold *found = NULL;
+	struct hold *found = object->payer ? find_payer_of(registry, object, object->payer, 0)
+					   : NULL;
 
-	for (struct hold *hold = hold_at(registry, object->newest_hold); hold;
-		hold = hold_at(registry, hold->older)) {
-		const struct ww_layout_hold_record *record = hold_record(registry, hold);
-		struct account *account = account_find(&registry->accounts, record->uid);
-
-		if ((!found || record->since_ns <= hold_record(registry, found)->since_ns) &&
-			account_check_room(registry, object, account) == WW_OK)
-			found = hold;
-	}
-	return found;
+	return found ? found : find_payer_of(registry, object, object->oldest_hold, object->payer);
 }
 
 static void object_pay_by(struct registry *registry, struct object *object, struct hold *hold)
@@ -118,6 +139,7 @@ static void object_pay_by(struct registry *registry, struct object *object, stru
 	if (!total)
 		return; /* its user pays until the next look */
 	record->flags |= WW_WIRE_HOLD_FLAG_PAYS;
+	object->payer = hold->index + 1;
 	object_set_paying(registry, object, total);
 }
 
@@ -126,6 +148,8 @@ bool object_find_payer(struct registry *registry, struct object *object)
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	struct hold *payer;
 
+	if (object->paying && object->own_holds > 0)
+		(void)object_pay_again(registry, object); /* there was no room, or no time */
 	if (object->own_holds > 0 || object->paying || object->last_will || record->name[0] ||
 		record->state == WW_WIRE_STATE_REMOVED)
 		return true;
@@ -149,13 +173,9 @@ void object_adopt_payer(struct registry *registry, struct object *object, struct
 
 ww_status object_pay_again(struct registry *registry, struct object *object)
 {
-	struct hold *hold = hold_at(registry, object->newest_hold);
-
 	ww_try(account_check_room(registry, object, object->total->account));
-	while (hold && !(hold_record(registry, hold)->flags & WW_WIRE_HOLD_FLAG_PAYS))
-		hold = hold_at(registry, hold->older);
-	ww_assert(hold);
-	hold_record(registry, hold)->flags &= (uint8_t)~WW_WIRE_HOLD_FLAG_PAYS;
+	hold_record(registry, hold_at(registry, object->payer))
+		->flags &= (uint8_t)~WW_WIRE_HOLD_FLAG_PAYS;
 	object_set_paying(registry, object, NULL);
 	return WW_OK;
 }

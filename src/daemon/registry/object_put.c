@@ -192,7 +192,7 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	struct charge charge = object_charge(record);
 	ww_status status;
 
-	ww_try(account_charge_anyway(&registry->accounts, object_account(object), &charge));
+	account_charge_anyway(&registry->accounts, object_account(object), &charge);
 	status = object_enter(registry, object);
 	if (status < 0) {
 		account_return(&registry->accounts, object_account(object), &charge);

@@ -242,8 +242,11 @@ static ww_status object_adopt_record(struct registry *registry, uint32_t index)
 	if (!object_makes_sense(registry, record) || !object_adopt_fds(registry, record))
 		return WW_ERR_PROTOCOL;
 	/* The former broker was killed while the object got or lost its name. */
-	if (record->life == WW_WIRE_LIFE_KEPT && !record->name[0] && !object_is_kept(record))
-		record->life = WW_WIRE_LIFE_HELD;
+	if (!record->name[0] && !object_is_kept(record)) {
+		if (record->life == WW_WIRE_LIFE_KEPT)
+			record->life = WW_WIRE_LIFE_HELD;
+		record->expires_ns = REGISTRY_NEVER;
+	}
 	status = object_adopt_item(registry, record, index);
 	if (status != WW_OK)
 		record_forget_fds(registry, record, record->fd_count);
@@ -287,8 +290,7 @@ static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct
 		account_put(&registry->accounts, account);
 		return status;
 	}
-	/* One for each hold, so this cannot overflow. */
-	(void)account_charge_anyway(&registry->accounts, account, &charge);
+	account_charge_anyway(&registry->accounts, account, &charge);
 	object_adopt_payer(registry, object, hold);
 	if (!is_escrow)
 		return WW_OK;

@@ -179,6 +179,51 @@ REGISTRY_TEST(time_to_live)
 	holder_end(registry, find_holder(fixture, 1));
 }
 
+/* The former broker was killed after the first store of object_go_on_unnamed(). */
+REGISTRY_TEST(killed_while_it_lost_its_name)
+{
+	struct holder *creator = add_holder(fixture, 1, 7);
+	struct ww_wire_put message = describe(1, "brief", WW_WIRE_LIFE_KEPT);
+	struct object *object;
+
+	message.ttl_ns = 200000000;
+	assert_ok(try_put(fixture, creator, &message, 1, &object));
+	object_record(registry, object)->name[0] = 0;
+	restart(fixture);
+	object = find(fixture, 1);
+	assert_int_equal(object_record(registry, object)->life, WW_WIRE_LIFE_HELD);
+	assert_null(object->expiry);
+	holder_end(registry, find_holder(fixture, 1));
+}
+
+/* A restart must not lose what another user pays for. */
+REGISTRY_TEST(restarted_with_much_that_another_user_pays)
+{
+	struct holder *maker = add_holder(fixture, 1, 7);
+	struct holder *reader = add_holder(fixture, 2, 8);
+	struct ww_wire_put message = describe(1, "w", WW_WIRE_LIFE_HELD);
+	struct object *object;
+
+	message.bytes = INT64_MAX;
+	assert_ok(try_put(fixture, maker, &message, 1, &object));
+	assert_ok(hold_take(registry, reader, object, 1));
+	object_lose_name(registry, object, WW_WIRE_WHAT_REMOVED);
+	hold_drop(registry, hold_find(registry, maker, object));
+	message = describe(2, "a", WW_WIRE_LIFE_HELD);
+	message.bytes = INT64_MAX;
+	assert_ok(try_put(fixture, maker, &message, 1, &object));
+	message = describe(3, "b", WW_WIRE_LIFE_HELD);
+	message.bytes = INT64_MAX;
+	assert_ok(try_put(fixture, maker, &message, 1, &object));
+	must_have(fixture, 3, 2, 3, 3);
+	restart(fixture);
+	must_have(fixture, 3, 2, 3, 3);
+	hold_drop(registry, hold_find(registry, find_holder(fixture, 2), find(fixture, 1)));
+	must_have(fixture, 2, 2, 2, 2);
+	holder_end(registry, find_holder(fixture, 1));
+	holder_end(registry, find_holder(fixture, 2));
+}
+
 REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 {
 	struct holder *creator = add_holder(fixture, 1, 7);
@@ -188,7 +233,7 @@ REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 	message.bytes = INT64_MAX;
 	assert_ok(try_put(fixture, creator, &message, 3, &object));
 	message = describe(2, "more", WW_WIRE_LIFE_HELD);
-	message.bytes = UINT64_MAX - INT64_MAX + 1;
+	creator->account->limits.bytes = INT64_MAX;
 	assert_fails(try_put(fixture, creator, &message, 3, &object), WW_ERR_QUOTA);
 	assert_null(object);
 	must_have(fixture, 1, 1, 1, 3);
