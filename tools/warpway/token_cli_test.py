@@ -76,7 +76,10 @@ def tokens_open_objects():
         expect(done("get", "--device", DEVICE, "--token", "-", data=text) == pattern(60), "GPU")
     refused(2, "--token", "get", "--token", "-", data=text[:-3])
     refused(2, "--token", "get", "--token", "-", data=b"")
+    number = spoken("stat", "token/w")["id"]
     done("rm", "token/w")
+    expect(done("get", "--token", "-", data=text) == pattern(60), "without its name")
+    done("rm", "--end", number)
     refused(1, "what the token names", "get", "--token", "-", data=text)
 
 
