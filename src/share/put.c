@@ -159,6 +159,23 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	return status;
 }
 
+/*
+ * The object may be ready without a name, or not be in the broker. Only in the first case a second
+ * request, which changes nothing, succeeds. The error record stays.
+ */
+static bool is_ready_unnamed(struct ww_broker *broker, const struct ww_wire_seal *message)
+{
+	WW_AUTO_REQUEST struct ww_request request;
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, message);
+	status = ww_broker_client_ask(broker, &request);
+	ww_error_restore(&record);
+	return status == WW_OK;
+}
+
 ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state, ww_cancel *cancel)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
@@ -185,8 +202,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
 	ww_try(protect(whole->mapping, state, &is_protected));
 	status = ww_broker_client_ask(broker, &request);
-	if (status == WW_OK ||
-		status == WW_ERR_NOT_FOUND) /* not found: it is ready without a name */
+	if (status == WW_OK || (status == WW_ERR_NOT_FOUND && is_ready_unnamed(broker, &message)))
 		ww_hold_ref_note_state(&whole->attachments, broker, message.state);
 	else if (is_protected)
 		unprotect(whole->mapping);

@@ -664,7 +664,7 @@ def removed_objects_are_told_while_they_are_held():
     expect([(entry["state"], entry["name"]) for entry in listing] == [("sealed", "")], str(listing))
     refused(1, "no object 'held'", "rm", "--end", "held")
     expect(done("rm", "--end", listing[0]["id"]) == b"", "it says who holds it")
-    refused(1, "no object with this id", "rm", "--end", listing[0]["id"])
+    refused(1, listing[0]["id"], "rm", "--end", listing[0]["id"])
     listing = spoken("ls", "--all")
     expect([entry["state"] for entry in listing] == ["removed"], str(listing))
     expect(listing[0]["holders"] == 1 and listing[0]["fds"] == 0, str(listing))
