@@ -112,7 +112,7 @@ static void print_who_holds(const struct rm *work)
 static int run(struct request *request)
 {
 	int code = EXIT_DONE;
-	size_t count = 0;
+	size_t count = 1; /* there is one at least */
 
 	while (request->words[count])
 		count++;

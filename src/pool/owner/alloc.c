@@ -179,13 +179,12 @@ static ww_status alloc(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	struct waiter waiter = {.pool = pool, .bytes = bytes, .alignment = alignment};
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	/* While it waits, other threads may release the pool and the last slice. */
-	WW_AUTO_POOL struct ww_pool *held = NULL;
+	WW_AUTO_POOL struct ww_pool *held = timeout_ns > 0 ? pool : NULL;
 	bool is_any_served;
 	ww_status status;
 
-	if (timeout_ns > 0) {
-		ww_ref_get(&pool->ref);
-		held = pool;
+	if (held) {
+		ww_ref_get(&held->ref);
 		ww_request_limit_all(WW_POOL_BRIEFLY);
 	}
 	ww_try(ww_lock_unless_cancelled(&pool->lock));
