@@ -157,10 +157,7 @@ static ww_status open_device(const struct ww_backend *backend, const char *selec
 	return status;
 }
 
-/*
- * The first GPU that can share memory, else host. Why there is no GPU matters only in a child made
- * by fork(), which cannot have what its parent had.
- */
+/* "": a GPU was opened. */
 static void keep_reason(const char *reason)
 {
 	pthread_mutex_lock(&lock);
@@ -168,6 +165,10 @@ static void keep_reason(const char *reason)
 	pthread_mutex_unlock(&lock);
 }
 
+/*
+ * The first GPU that can share memory, else host. Why there is no GPU matters only in a child made
+ * by fork(), which cannot have what its parent had.
+ */
 static ww_status open_best(struct ww_device **out_device)
 {
 	struct ww_error record;

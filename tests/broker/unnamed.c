@@ -35,7 +35,18 @@ static struct ww_wire_put put_public(struct raw *raw, const char *name, uint32_t
 	return put;
 }
 
-/* All that had the memory, or a token of it, still have it, and its name is free. */
+/* Puts a memory that a reader gets, and of which a token is in flight. */
+static struct ww_wire_put hand_out(struct raw *maker, struct raw *reader, const char *name,
+	uint8_t out_secret[16])
+{
+	struct ww_wire_put put = put_named(maker, name);
+
+	MUST_OK(get_as(reader, name));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 1, MINUTE_NS, out_secret));
+	return put;
+}
+
+/* All that had the memory, or a token of it, still have it. */
 static void must_go_on(struct raw *maker, struct raw *reader, const struct ww_wire_put *put,
 	const uint8_t secret[16])
 {
@@ -52,11 +63,9 @@ CASE(unnamed_goes_on, 0)
 {
 	struct raw *maker = peer();
 	struct raw *reader = peer();
-	struct ww_wire_put put = put_named(maker, "gone");
 	uint8_t secret[16];
+	struct ww_wire_put put = hand_out(maker, reader, "gone", secret);
 
-	MUST_OK(get_as(reader, "gone"));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 1, MINUTE_NS, secret));
 	MUST_OK(raw_remove(peer(), "gone", any_id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'gone'", get_as(reader, "gone"));
 	must_go_on(maker, reader, &put, secret);
@@ -90,11 +99,9 @@ CASE(unnamed_by_replacement, 0)
 {
 	struct raw *maker = peer();
 	struct raw *reader = peer();
-	struct ww_wire_put put = put_named(maker, "current");
 	uint8_t secret[16];
+	struct ww_wire_put put = hand_out(maker, reader, "current", secret);
 
-	MUST_OK(get_as(reader, "current"));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 1, MINUTE_NS, secret));
 	put_public(maker, "current", WW_WIRE_PUT_FLAG_REPLACE);
 	must_go_on(maker, reader, &put, secret);
 }

@@ -306,7 +306,7 @@ SCENE_CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 }
 
-/* The name of a memory is a link: when it goes, who has the memory still has it and can send it. */
+/* The name of a memory is a link: when it goes, a process that has the memory can still send it. */
 SCENE_CASE(broker_name_is_a_link, WW_CAP_EXPORT)
 {
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);

@@ -63,21 +63,24 @@ contains
     character(len=*), intent(in) :: name
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    character(kind=c_char), allocatable :: c_name(:)
-    integer(c_int32_t) :: status
-    type(c_ptr) :: object
 
-    status = ww_ok
-    object = find(self, kind_broker, status)
-    call c_text(name, c_name, status)
-    if (status == ww_ok) status = ww_broker_remove(object, c_name)
-    call settle(status, stat, errmsg)
+    call take_name(self, name, .false., stat, errmsg)
   end subroutine
 
   subroutine broker_end(self, name, stat, errmsg)
-    !! Ends the object of a name: nobody can get it any more, by a token neither; who has it keeps it.
+    !! Ends the object of a name, with its tokens in flight. Processes that have it keep what they mapped.
     class(ww_broker), intent(in) :: self
     character(len=*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+
+    call take_name(self, name, .true., stat, errmsg)
+  end subroutine
+
+  subroutine take_name(self, name, ends, stat, errmsg)
+    class(ww_broker), intent(in) :: self
+    character(len=*), intent(in) :: name
+    logical, intent(in) :: ends
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable :: c_name(:)
@@ -87,7 +90,8 @@ contains
     status = ww_ok
     object = find(self, kind_broker, status)
     call c_text(name, c_name, status)
-    if (status == ww_ok) status = ww_broker_end(object, c_name)
+    if (status == ww_ok .and. ends) status = ww_broker_end(object, c_name)
+    if (status == ww_ok .and. .not. ends) status = ww_broker_remove(object, c_name)
     call settle(status, stat, errmsg)
   end subroutine
 

@@ -75,8 +75,8 @@ public final class Broker extends Handle {
 	}
 
 	/**
-	 * Removes a name. A memory goes on without it: who has it can still send it, tokens in flight
-	 * arrive, and it can be put again. Any other object ends.
+	 * Removes a name. A memory goes on without it: a process that has it can still send it, tokens
+	 * in flight arrive, and it can be put again. Any other object ends.
 	 *
 	 * @param name of the object
 	 */
@@ -87,7 +87,7 @@ public final class Broker extends Handle {
 	}
 
 	/**
-	 * Ends an object: its name is free, and its tokens in flight end, so nobody can get it any more.
+	 * Ends an object: its name is free, and its tokens in flight end, so no process can get it.
 	 * Processes that hold it keep what they have mapped.
 	 *
 	 * @param name of the object

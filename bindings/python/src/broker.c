@@ -256,15 +256,15 @@ static PyMethodDef methods[] = {
 		"Raises\n------\nNotFound\n    There is no such name."},
 	{"remove", broker_remove, METH_O,
 		"remove($self, name, /)\n--\n\n"
-		"Remove a name. An array or memory goes on without it: who has it can still send it, tokens\n"
-		"and pickles in flight arrive, and it can be put again. Any other object ends.\n\n"
+		"Remove a name. An array or memory goes on without it: a process that has it can still send\n"
+		"it, tokens and pickles in flight arrive, and it can be put again. Any other object ends.\n\n"
 		"Raises\n------\n"
 		"NotFound\n    There is no such name.\n"
 		"AccessDenied\n    It is another user's."},
 	{"end", KEYWORDS(broker_end), METH_VARARGS | METH_KEYWORDS,
 		"end($self, /, name=None, *, object_id=None)\n--\n\n"
-		"End an object: its name is free, its tokens and pickles in flight end, and nobody can get it\n"
-		"any more. Processes that hold it keep what they have mapped.\n\n"
+		"End an object: its name is free, its tokens and pickles in flight end, and no process can get\n"
+		"it any more. Processes that hold it keep what they have mapped.\n\n"
 		"Parameters\n----------\n"
 		"object_id : str\n"
 		"    32 hexadecimal digits, such as Array.object_id or ObjectInfo.object_id: for an object\n"

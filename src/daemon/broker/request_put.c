@@ -189,6 +189,11 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 	ww_status status;
 	bool is_new;
 
+	if (object->creator != peer->holder && !record->name[0])
+		return ww_fail(WW_ERR_EXISTS,
+			"this memory is in the broker already, without a name: only process %" PRIu32
+			", which put it, can name it; end it first (warpway rm --end), or copy it",
+			record->maker_pid);
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_EXISTS,
 			"this memory is in the broker already, put by process %" PRIu32

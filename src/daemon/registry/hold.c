@@ -91,11 +91,14 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 static struct hold *object_find_writer(const struct registry *registry, const struct object *object,
 	const struct holder *holder)
 {
-	for (uint32_t at = object->newest_hold; at;) {
+	const struct hold *own = hold_find(registry, holder, object);
+	uint32_t own_writers = own && hold_is_writer(registry, own);
+
+	/* There may be many escrows, so the holds are looked at only if there is such a hold. */
+	for (uint32_t at = object->writers > own_writers ? object->newest_hold : 0; at;) {
 		struct hold *hold = table_item(&registry->hold_table, at - 1);
 
-		if (!hold->is_escrow && hold->holder != holder &&
-			hold_record(registry, hold)->access == WW_WIRE_ACCESS_WRITE)
+		if (hold != own && hold_is_writer(registry, hold))
 			return hold;
 		at = hold->older;
 	}
@@ -156,8 +159,10 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 		last_will_note_reader(registry, object);
 	if (hold) {
 		record = hold_record(registry, hold);
-		if (record->access < access)
+		if (record->access < access) {
 			record->access = access;
+			object->writers++;
+		}
 		hold->is_confirmed = true;
 		return WW_OK;
 	}
@@ -166,6 +171,7 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 		return status;
 	record = hold_record(registry, hold);
 	record->access = access;
+	object->writers += hold_is_writer(registry, hold);
 	record->flags = object->creator == holder ? WW_WIRE_HOLD_FLAG_MAKER : 0;
 	hold->is_confirmed = true;
 	table_commit(&registry->hold_table, hold->index, 1);
@@ -205,6 +211,7 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 	ww_assert(account); /* it exists, since this hold is charged to it */
 	object_forget_hold(registry, object, hold);
 	if (!hold->is_escrow) {
+		object->writers -= hold_is_writer(registry, hold);
 		item_map_remove(&registry->by_pair, hold->index);
 		ww_list_remove(&hold->of_holder);
 		holder_count_release(registry, hold->holder,

@@ -45,6 +45,12 @@ static inline struct ww_layout_hold_record *hold_record(const struct registry *r
 	return table_record(&registry->hold_table, hold->index);
 }
 
+/* Whether a process holds the object for writing. */
+static inline bool hold_is_writer(const struct registry *registry, const struct hold *hold)
+{
+	return !hold->is_escrow && hold_record(registry, hold)->access == WW_WIRE_ACCESS_WRITE;
+}
+
 /* The object that is held. */
 static inline struct object *hold_object(const struct registry *registry, const struct hold *hold)
 {

@@ -20,9 +20,9 @@
  * flight, but not longer than they say. It has a point in time then, at which it ends. What its
  * creator has put inside of it, and the deliveries need, is kept with it.
  *
- * An object that replaces another one has the name before the other one ends. So two records may
- * have one name: if both are ready, or both are being written, the next broker ends the one that
- * was put first.
+ * An object that replaces another one has the name before the other one loses it. So two records
+ * may have one name: if both are ready, or both are being written, the next broker takes it from
+ * the one that got it first.
  *
  * Seven files: object.c finds objects and links them; object_keep.c says which of them are kept;
  * object_end.c ends them; object_creator_end.c decides what becomes of them when their creators end
@@ -83,6 +83,7 @@ struct object {
 	uint32_t oldest_hold; /* the same, see struct hold.newer */
 	uint32_t payer;       /* the same: whose user pays, or else from which one is looked for */
 	uint32_t own_holds;   /* of processes and escrows of its user and of root */
+	uint32_t writers;     /* processes that hold it for writing */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,

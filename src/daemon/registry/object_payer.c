@@ -3,9 +3,10 @@
  * object_payer.c - who pays for an object without a name, see object.h
  *
  * As long as its user, or root, holds the object, its user pays. When only others hold it, the user
- * of the oldest of these holds who has room for it does: so nobody can use up the share of a user
- * by holding what that user has given up. The record of that hold says that its user pays, so the
- * next broker continues. If no one has room, the object ends; what processes have mapped stays.
+ * of the oldest of these holds pays, if that user has room: so no user can use up the share of
+ * another one by holding what that one has given up. The record of that hold says that its user
+ * pays, so the next broker continues. If no one has room, the object ends; what processes have
+ * mapped stays.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -96,7 +97,7 @@ static ww_status account_check_room(struct registry *registry, const struct obje
 	return status;
 }
 
-/* Return: NULL: none of the holds from one on, before another one, is of a user who has room. */
+/* Looks at the holds from one on, up to another one. Return: NULL: no user of these has room. */
 static struct hold *find_payer_of(struct registry *registry, const struct object *object,
 	uint32_t from, uint32_t until)
 {

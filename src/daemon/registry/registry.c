@@ -292,6 +292,7 @@ static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct
 	}
 	account_charge_anyway(&registry->accounts, account, &charge);
 	object_adopt_payer(registry, object, hold);
+	object->writers += hold_is_writer(registry, hold);
 	if (!is_escrow)
 		return WW_OK;
 	account->escrows++;

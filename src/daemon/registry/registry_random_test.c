@@ -234,7 +234,7 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	case 1:
 		if (!is_removed) {
 			item->holders |= 1U << holder;
-			assert_ok(hold_take(registry, who, object, 1));
+			assert_ok(hold_take(registry, who, object, (uint8_t)(1 + random_below(2))));
 		}
 		break;
 	case 2:
@@ -297,6 +297,7 @@ static uid_t payer_of(struct fixture *fixture, const struct object *object)
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	uid_t payer = record->uid;
 	uint32_t count = 0;
+	uint32_t writers = 0;
 	uint32_t own = 0;
 	uint32_t all = 0;
 	const struct hold *hold;
@@ -308,6 +309,7 @@ static uid_t payer_of(struct fixture *fixture, const struct object *object)
 			continue;
 		all++;
 		own += its->uid == record->uid;
+		writers += its->holder != 0 && its->access == WW_WIRE_ACCESS_WRITE;
 		if (its->flags & WW_WIRE_HOLD_FLAG_PAYS) {
 			payer = its->uid;
 			count++;
@@ -315,6 +317,7 @@ static uid_t payer_of(struct fixture *fixture, const struct object *object)
 	}
 	assert_in_range(count, 0, 1);
 	assert_int_equal(object->own_holds, own);
+	assert_int_equal(object->writers, writers);
 	assert_int_equal(object_account(object)->uid, payer);
 	if (record->state != WW_WIRE_STATE_REMOVED && record->name[0])
 		assert_int_equal(count, 0);
