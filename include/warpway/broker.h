@@ -263,8 +263,9 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
  *     faults.
  *   - All memories of this process that have the same mapping become read-only. Other mappings of
  *     the bytes (for another device, with WW_IMPORT_OWN_MAPPING, of a child made by fork()) do not.
- *   - The mapping stays read-only, also when the object has ended. If the call does not return
- *     WW_OK, the mapping is as before.
+ *   - The mapping stays read-only, also when the object has ended or lost its name: it can be put
+ *     again as sealed only. If the call does not return WW_OK, the mapping is as before, unless
+ *     ww_memory_publish() says that the memory is ready without a name.
  *   - The flag is for memory of the host device and for memory of kind WW_MEMORY_VMM that is not
  *     wrapped. For other memory the call returns WW_ERR_UNSUPPORTED, and changes nothing.
  */
@@ -308,7 +309,7 @@ struct ww_put_params {
  * gives it the name. After the last unref of the memory this process does not hold the object any
  * more. A second put under the same name succeeds if it has the same mode, life, state, group, time
  * to live (which counts from the first put) and array. Otherwise it returns WW_ERR_EXISTS and
- * changes nothing, also with WW_PUT_REPLACE: to put it with other parameters, remove it first.
+ * changes nothing, also with WW_PUT_REPLACE: to put it with others, remove its name first.
  * Memory that was wrapped is put with WW_LIFE_OWNER: its name stays until it is removed, the
  * process ends or its connection closes (ww_broker_unref()). Once no part of the allocation is
  * wrapped any more, the name opens nothing. Remove the name when the part that it names ends.
@@ -646,9 +647,9 @@ WW_API ww_status ww_object_get(ww_broker *broker, const char *name,
  *   - It works also after ww_memory_revoke(), and after the token's escrow has ended.
  *   - It works also when all other processes have released the memory or have ended. For a slice of
  *     a pool, it works also when the owner has released the slice or has ended.
- *   - If the memory has left its broker (it was removed, its time to live is over, or it is of life
- *     owner and its creator has ended), the call returns WW_ERR_NOT_FOUND, unless this process has
- *     mapped the memory already by the same token.
+ *   - If the memory has ended (ww_broker_end(); or it is of life owner and its creator has ended),
+ *     the call returns WW_ERR_NOT_FOUND, unless this process has mapped the memory already by the
+ *     same token.
  *   - If the broker has lost its objects, or another object has the id of this one, the call
  *     returns WW_ERR_NOT_FOUND.
  *   - If the memory was sealed meanwhile, it can be mapped for reading only.
@@ -692,9 +693,8 @@ WW_API ww_object *ww_object_unref(ww_object *object);
  *
  * May block: for one round trip.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND (it has ended, or was removed); WW_ERR_ACCESS (it was sealed
- *         meanwhile); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_CANCELLED;
- *         WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND (it has ended); WW_ERR_ACCESS (it was sealed meanwhile);
+ *         WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_CANCELLED; WW_ERR_FORKED.
  */
 WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_params *params,
 	ww_cancel *cancel, struct ww_token *out_token);

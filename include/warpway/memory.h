@@ -244,7 +244,8 @@ WW_API ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
 /*
  * Keep what this import maps for a moment after the last unref, with the hold in the broker: if the
  * process imports the memory again soon, nothing is mapped and unmapped. Meanwhile the process is
- * a holder (`warpway who`), and the bytes are not freed.
+ * a holder (`warpway who`), with the access of the import: the bytes are not freed, and a memory
+ * that was imported for writing cannot be sealed.
  *   - At most 16 memories are kept, of at most 64 MiB together. If there is no room, the last unref
  *     unmaps the memory.
  *   - After a quarter to half a second a thread of the library unmaps the memory. The thread exists

@@ -177,7 +177,7 @@ static ww_status fail_span(const struct span *span, uintptr_t start, uintptr_t e
 			end - start, start, mapping->bytes, span->start);
 	return ww_fail(WW_ERR_ACCESS,
 		"cannot write to 0x%" PRIxPTR ": this memory is mapped read-only; get or import "
-		"it with WW_ACCESS_WRITE if its owner allows that",
+		"it with WW_ACCESS_WRITE if its owner allows that and it is not sealed",
 		start);
 }
 

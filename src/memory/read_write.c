@@ -68,7 +68,7 @@ ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void *source
 	if (ww_memory_access(memory) < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot write: this memory is mapped read-only; get or import it "
-			"with WW_ACCESS_WRITE if its owner allows that");
+			"with WW_ACCESS_WRITE if its owner allows that and it is not sealed");
 	return span_copy(memory, span_address(memory, offset), source, bytes, timeout_ns);
 }
 

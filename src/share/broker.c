@@ -112,11 +112,9 @@ ww_status ww_broker_remove(ww_broker *broker, const char *name)
 }
 
 /* An older broker ends each object whose name is removed. */
-static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *message)
+static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *message, bool has_id)
 {
-	static const uint8_t any[WW_WIRE_ID_BYTES];
 	uint32_t version = ww_broker_client_version(broker);
-	bool has_id = memcmp(message->id, any, sizeof(any)) != 0;
 
 	if (version >= WW_REMOVES_NAMES)
 		message->flags = WW_WIRE_REMOVE_FLAG_END;
@@ -131,6 +129,7 @@ static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *mes
 
 ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *object_id)
 {
+	static const uint8_t zeros[WW_WIRE_ID_BYTES];
 	struct ww_wire_remove message = {.flags = 0};
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 
@@ -142,8 +141,11 @@ ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *obje
 	}
 	if (object_id)
 		memcpy(message.id, object_id, sizeof(message.id));
+	if (object_id && !memcmp(message.id, zeros, sizeof(zeros)))
+		return ww_fail(WW_ERR_INVALID,
+			"cannot end the object with an id of zeros: no object has it");
 	ww_try(ww_choose_broker(&broker, &opened, 0));
-	ww_try(choose_end(broker, &message));
+	ww_try(choose_end(broker, &message, object_id != NULL));
 	return ask_to_remove(broker, &message);
 }
 

@@ -82,8 +82,8 @@ ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *me
 	/* What was made read-only here when it was sealed can be put as sealed again. */
 	if ((has_writers ? ww_memory_access(memory) : memory->access) < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot put a memory into a broker that is mapped read-only here; let its maker "
-			"put it");
+			"cannot put a memory into a broker that is mapped read-only here; let its maker put it, "
+			"as sealed if that has made it read-only");
 	put->kind = WW_WIRE_KIND_MEMORY;
 	put->state = (uint8_t)state;
 	put->bytes = description.bytes;

@@ -328,7 +328,10 @@ SCENE_CASE(broker_name_is_a_link, WW_CAP_EXPORT)
 	ww_memory_unref(got);
 	MUST_OK(ww_broker_remove(scene.broker, "y"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "y", ww_broker_end(scene.broker, "y", info.object_id));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "x", ww_broker_end(scene.broker, "x", info.object_id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "id and name",
+		ww_broker_end(scene.broker, "x", info.object_id));
+	MUST_REFUSE(WW_ERR_INVALID, "zeros",
+		ww_broker_end(scene.broker, "x", (const uint8_t[WW_OBJECT_ID_BYTES]){0}));
 	MUST_OK(ww_broker_end(scene.broker, NULL, info.object_id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "id", ww_broker_end(scene.broker, NULL, info.object_id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not hold",

@@ -106,7 +106,7 @@ static void print_unnamed(struct request *request)
 	}
 	view_bytes(&request->view, total, bytes);
 	if (count > 0)
-		printf("%zu more without a name, %s%s: warpway ls --all\n", count, bytes,
+		printf("%zu more without a name or ended, %s%s: warpway ls --all\n", count, bytes,
 			request->view.human ? "" : " bytes");
 }
 

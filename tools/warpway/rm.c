@@ -36,7 +36,7 @@ static const char help[] =
 	"process or a token in flight holds it; the command says which. Any other object ends.\n\n"
 	"  --end             end memories, too: their tokens in flight end, nobody can get them any\n"
 	"                    more, and processes that hold one keep what they have mapped. ID is the\n"
-	"                    32 digits that `warpway who` and `warpway ls --all` show\n" BROKER_HELP
+	"                    32 digits that `warpway ls --all --json` shows\n" BROKER_HELP
 	"\n  warpway ls --names model/ | xargs -d '\\n' warpway rm\n\n" BROKER_EXIT_HELP;
 
 /* Return: whether the text is an id. */

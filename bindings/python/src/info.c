@@ -285,7 +285,7 @@ bool id_read(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES])
 	Py_XDECREF(bytes);
 	if (!is_id && !PyErr_Occurred())
 		PyErr_Format(PyExc_ValueError,
-			"an object id is a str of 32 hexadecimal digits, such as Array.object_id, not %R",
+			"an object id is a str of 32 hexadecimal digits in lower case, as Memory.object_id, not %R",
 			text ? text : Py_None);
 	return is_id;
 }

@@ -642,7 +642,11 @@ static PyMethodDef methods[] = {
 		"publish($self, /, state='sealed', *, broker=None, cancel=None)\n--\n\n"
 		"End writing: the object is ready, and every `Broker.get` that waits for it returns.\n\n"
 		"Parameters\n----------\n"
-		"state : 'sealed' or 'shared'\n    As for `Broker.put`: for reading only, or for writing, too."},
+		"state : 'sealed' or 'shared'\n    As for `Broker.put`: for reading only, or for writing, too.\n\n"
+		"Raises\n------\n"
+		"NotFound\n    It is not in the broker; or it lost its name meanwhile, and is ready without one.\n"
+		"WrongState\n    It is ready in the other state, or another process holds it for writing.\n"
+		"AccessDenied\n    Another process put it."},
 	{"send", KEYWORDS(memory_send), METH_VARARGS | METH_KEYWORDS,
 		"send($self, /, socket, access=None, *, timeout=None, cancel=None)\n--\n\n"
 		"Send the memory over a connected Unix socket, without a broker.\n\n"

@@ -469,9 +469,10 @@ def test_lists_are_in_order_of_names(broker, name):
 def test_a_memory_goes_on_without_its_name(broker, name):
     memory = memory_of("host", b"bytes")
     broker.put(name, memory)
-    broker.put(name, memory_of("host", b"other"), replace=True)
+    other = memory_of("host", b"other")
+    broker.put(name, other, replace=True)
     assert memory.token().open().read(0, 5) == b"bytes"
-    with pytest.raises(warpway.NotFound, match="no object"):
+    with pytest.raises(warpway.NotFound, match="id and name"):
         broker.end(name, object_id=memory.object_id)  # the name is another one's
     token = memory.token(uses=2)
     broker.end(object_id=memory.object_id)

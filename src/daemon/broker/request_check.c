@@ -97,6 +97,11 @@ bool request_is_creator_of_outer(const struct peer *peer,
 	return its->generation < record->generation;
 }
 
+const char *request_label(const struct ww_layout_object_record *record)
+{
+	return record->name[0] ? (const char *)record->name : "an object without a name";
+}
+
 ww_status request_check_remove(const struct peer *peer, const struct object *object,
 	const char *action)
 {
@@ -107,8 +112,7 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer)
 		return ww_fail(WW_ERR_ACCESS,
 			"'%.100s' belongs to user %" PRIu32 "; only that user and root may %s it",
-			record->name[0] ? (const char *)record->name : "an object without a name",
-			record->uid, action);
+			request_label(record), record->uid, action);
 	/* The creator of the outer object may remove members that other users put inside it. */
 	if (object->creator != peer->holder && object_is_member(registry, object) &&
 		(!is_creator_of_outer || peer->uid == record->uid))

@@ -49,6 +49,9 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
  */
 ww_status request_check_no_writer(const struct peer *peer, const uint8_t id[16]);
 
+/* What messages call an object that may have no name. */
+const char *request_label(const struct ww_layout_object_record *record);
+
 ww_status request_fail_not_found(const char *name);
 
 /* The name of an object is taken: the error record says which process put it. */

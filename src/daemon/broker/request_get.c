@@ -178,7 +178,8 @@ static ww_status export_check(const struct peer *peer, const struct object *obje
 
 	if (!object || !hold)
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot export an object that this process does not hold in this broker");
+			"cannot export an object that this process does not hold in this broker; if it was ended "
+			"or never put, put it (again)");
 	if (export->access > hold_record(registry, hold)->access ||
 		(export->access == WW_WIRE_ACCESS_WRITE &&
 			object_record(registry, object)->state == WW_WIRE_STATE_SEALED))
@@ -334,10 +335,11 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 		!memcmp(object_record(registry, object)->id, remove->id, sizeof(remove->id));
 
 	if (!is_it && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
-		return remove->name[0]
-			? request_fail_not_found(remove->name)
-			: ww_fail(WW_ERR_NOT_FOUND,
-				  "there is no object with this id in this broker; see `warpway ls --all`");
+		return object || !remove->name[0]
+			? ww_fail(WW_ERR_NOT_FOUND,
+				  "there is no object with this id%s in this broker; see `warpway ls --all --json`",
+				  object ? " and name" : "")
+			: request_fail_not_found(remove->name);
 	if (is_it) {
 		ww_try(request_check_remove(peer, object, "remove"));
 		remove_object(registry, object, remove->flags);

@@ -160,7 +160,7 @@ static ww_status put_check_repeated(const struct peer *peer, const struct object
 		return WW_OK;
 	return ww_fail(WW_ERR_EXISTS,
 		"this memory is in the broker already, as '%.80s' (mode 0%03o, %s, %s); a second put "
-		"changes nothing: end it first (warpway rm --end), or put it with what it was put with",
+		"changes nothing: remove the name first, or put it with what it was put with",
 		(const char *)record->name, record->mode, lives[record->life - 1],
 		states[record->state - 1]);
 }
@@ -365,7 +365,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot end writing of '%.100s': process %" PRIu32 " put it",
-			(const char *)record->name, record->maker_pid);
+			request_label(record), record->maker_pid);
 	was_written = record->state == WW_WIRE_STATE_WRITING;
 	if (was_written)
 		ww_try(record_check_sealed(peer, record, seal->state));
@@ -374,7 +374,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	else if (record->state != seal->state)
 		return ww_fail(WW_ERR_STATE,
 			"'%.100s' is %s already; its state cannot change any more",
-			(const char *)record->name,
+			request_label(record),
 			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
 	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
 		WW_OK)
