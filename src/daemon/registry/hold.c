@@ -98,7 +98,7 @@ static struct hold *object_find_writer(const struct registry *registry, const st
 	for (uint32_t at = object->writers > own_writers ? object->newest_hold : 0; at;) {
 		struct hold *hold = table_item(&registry->hold_table, at - 1);
 
-		if (hold != own && hold_is_writer(registry, hold))
+		if (hold_is_writer(registry, hold) && hold != own)
 			return hold;
 		at = hold->older;
 	}
