@@ -99,12 +99,16 @@ static void take_token(ww_memory *memory, struct child *agent)
 	agent_must(agent, WW_OK, "import");
 }
 
-/* What has been so far: one kept, one removed and held, one in escrow and then held by a token. */
+/*
+ * What has been so far: one kept, with two names, one removed and held, one in escrow and then held
+ * by a token.
+ */
 static void first_half(struct child *agent)
 {
 	ww_memory *memory = make(1);
 
 	put(memory, "a", WW_STATE_SEALED, 0);
+	put(memory, "further", WW_STATE_SEALED, 0);
 	ww_memory_unref(memory);
 	agent_must(agent, WW_OK, "get a wait_ms=forever");
 	agent_must(agent, WW_OK, "verify 1");
@@ -122,6 +126,7 @@ static void second_half(struct child *agent)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_snapshot *snapshot;
+	ww_memory *former;
 	ww_memory *memory;
 
 	agent_must(agent, WW_OK, "verify 2");
@@ -133,11 +138,15 @@ static void second_half(struct child *agent)
 	ww_memory_unref(memory);
 	memory = make(6);
 	put(memory, "a", WW_STATE_SEALED, WW_PUT_REPLACE);
+	former = scene_get("further", WW_ACCESS_READ);
+	pattern_verify(former, 1);
+	ww_memory_unref(former);
+	put(memory, "further", WW_STATE_SEALED, WW_PUT_REPLACE);
 	ww_memory_unref(memory);
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_HOLDS,
 		&snapshot));
-	MUST_OK(ww_snapshot_object(snapshot, 1, &info));
-	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 2, &info));
+	MUST_OK(ww_snapshot_object(snapshot, 2, &info));
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 3, &info));
 	ww_snapshot_free(snapshot);
 	MUST_OK(ww_broker_remove(scene.broker, "b"));
 	agent_must(agent, WW_OK, "verify 5");
@@ -149,6 +158,10 @@ static void second_half(struct child *agent)
 	MUST_EQUAL(1, info.holders);
 	agent_must(agent, WW_OK, "drop");
 	MUST_OK(ww_broker_remove(scene.broker, "a"));
+	agent_must(agent, WW_OK, "get further");
+	agent_must(agent, WW_OK, "verify 6");
+	agent_must(agent, WW_OK, "drop");
+	MUST_OK(ww_broker_remove(scene.broker, "further"));
 }
 
 static uint32_t mortal_of(const struct death *death, const struct ww_broker_info *info)

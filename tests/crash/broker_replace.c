@@ -4,7 +4,7 @@
  * writers are killed
  *
  * Each name has one writer, which puts version after version under it: at once, or written and then
- * sealed, or by token first. A board that all processes share says which version the writer has
+ * sealed, or by token first, or as a further name of what has one that goes with the writer. A board that all processes share says which version the writer has
  * begun, and which the broker has acknowledged. Whoever reads the name must find an object, whole,
  * of a version between the two.
  *
@@ -111,11 +111,18 @@ static ww_status put_version(ww_memory *memory, ww_broker *broker, const char *n
 	};
 	const struct ww_export_params unkept = {.struct_size = sizeof(unkept),
 		.escrow_ns = WW_ESCROW_NONE};
+	const struct ww_put_params held = {.struct_size = sizeof(held),
+		.state = WW_STATE_SHARED,
+		.flags = WW_PUT_REPLACE};
 	struct ww_token token;
 	ww_status status = WW_OK;
+	char first[40];
 
+	snprintf(first, sizeof(first), "first/%s", name);
 	if (way == 2)
 		status = ww_memory_export(memory, broker, &unkept, NULL, &token);
+	if (way == 3)
+		status = ww_memory_put(memory, broker, first, &held, 0, NULL);
 	if (status == WW_OK)
 		status = ww_memory_put(memory, broker, name, &params, 0, NULL);
 	if (status == WW_OK && way == 1)
@@ -160,7 +167,7 @@ ROLE(role_replacer)
 	role_tell("working");
 	while (!atomic_load(&board->is_over))
 		replace(device, broker, first + (uint32_t)draw_from(&random, SLOTS),
-			draw_from(&random, 3));
+			draw_from(&random, 4));
 }
 
 /* --- a reader --- */

@@ -28,19 +28,20 @@ static uint32_t grant_may(const struct peer *peer, const struct ww_layout_object
 	return may;
 }
 
-ww_status grant_check(const struct peer *peer, const struct object *object,
-	const struct ww_wire_get *get)
+ww_status grant_check(const struct peer *peer, struct name name, const struct ww_wire_get *get)
 {
-	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
-		object);
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
+	uid_t owner = name_read(registry, name).uid;
 	uint32_t may = grant_may(peer, record);
 	uint32_t needed = get->access == WW_WIRE_ACCESS_WRITE ? WW_WIRE_ENTRY_FLAG_MAY_WRITE
 							      : WW_WIRE_ENTRY_FLAG_MAY_READ;
 
-	if ((get->flags & WW_WIRE_GET_FLAG_FROM_OWNER) && record->uid != get->owner)
+	if (get->flags & WW_WIRE_GET_FLAG_FROM_OWNER &&
+		(record->uid != get->owner || owner != get->owner))
 		return ww_fail(WW_ERR_ACCESS,
 			"'%.100s' belongs to user %" PRIu32 ", not to user %" PRIu32 " as demanded",
-			get->name, record->uid, get->owner);
+			get->name, record->uid != get->owner ? record->uid : owner, get->owner);
 	if (!(may & needed) && record->state == WW_WIRE_STATE_SEALED &&
 		(may & WW_WIRE_ENTRY_FLAG_MAY_READ))
 		return ww_fail(WW_ERR_ACCESS,
@@ -70,10 +71,12 @@ static size_t grant_choose_fds(const struct ww_layout_object_record *record, uin
 	return count;
 }
 
-ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access,
+ww_status grant_send(struct peer *peer, uint32_t serial, struct name name, uint8_t access,
 	const uint8_t secret[WW_WIRE_ID_BYTES])
 {
 	struct registry *registry = &peer->server->registry;
+	struct name_fields fields = name_read(registry, name);
+	struct object *object = name.object;
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	struct ww_wire_header header = {.serial = serial};
 	struct ww_wire_granted granted = {
@@ -83,7 +86,7 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, 
 		.uid = record->uid,
 		.bytes = record->bytes,
 		.generation = record->generation,
-		.description_bytes = record->description_bytes,
+		.description_bytes = fields.description_bytes,
 	};
 	bool is_new = !hold_find(registry, peer->holder, object);
 	int fds[WW_WIRE_FDS];
@@ -92,10 +95,10 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, 
 
 	ww_try(hold_take(registry, peer->holder, object, access));
 	memcpy(granted.id, record->id, sizeof(granted.id));
-	memcpy(granted.name, record->name, sizeof(granted.name));
+	memcpy(granted.name, fields.text, sizeof(granted.name));
 	if (secret)
 		memcpy(granted.secret, secret, sizeof(granted.secret));
-	memcpy(granted.description, record->description, record->description_bytes);
+	memcpy(granted.description, fields.description, fields.description_bytes);
 	header.fd_count = (uint16_t)grant_choose_fds(record, access, fds);
 	status = peer_send(peer, packet,
 		ww_wire_encode_granted(&granted, peer->version, &header, packet, sizeof(packet)),

@@ -14,15 +14,14 @@
  * Whether a get of this peer can be met: WW_OK; WW_NOT_READY (the object is being written);
  * WW_ERR_ACCESS.
  */
-ww_status grant_check(const struct peer *peer, const struct object *object,
-	const struct ww_wire_get *get);
+ww_status grant_check(const struct peer *peer, struct name name, const struct ww_wire_get *get);
 
 /*
  * Gives a peer what it asked for: a hold, and the descriptors. Sends the answer, or returns why
  * not.
  * @secret:  of the object, which the answer is to tell; NULL: none
  */
-ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access,
+ww_status grant_send(struct peer *peer, uint32_t serial, struct name name, uint8_t access,
 	const uint8_t secret[WW_WIRE_ID_BYTES]);
 
 #endif

@@ -35,12 +35,14 @@ static ww_status check_most(uint16_t most)
 	return ww_fail(WW_ERR_INVALID, "a page has 1 to %d rows, not %u", ROWS_MOST, most);
 }
 
-static bool object_is_wanted(const struct ww_layout_object_record *record,
+static bool object_is_wanted(const struct registry *registry, struct name name,
 	const struct ww_wire_largest *wanted)
 {
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
+
 	return (wanted->uid == ANY_USER || record->uid == wanted->uid) &&
 		(wanted->kind == 0 || record->kind == wanted->kind) &&
-		!strncmp((const char *)record->name, wanted->prefix, strlen(wanted->prefix));
+		!strncmp(name_text(registry, name), wanted->prefix, strlen(wanted->prefix));
 }
 
 ww_status largest_objects(void *context, const struct ww_wire_header *header,
@@ -50,7 +52,7 @@ ww_status largest_objects(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct ww_wire_largest_listing listing = {.entries.items = entries};
-	const struct object *object;
+	struct object *object;
 	uint32_t looks = 0;
 
 	ww_try(check_most(largest->most));
@@ -59,9 +61,10 @@ ww_status largest_objects(void *context, const struct ww_wire_header *header,
 		largest->after_generation);
 	while (object && listing.entries.count < largest->most && looks++ < LARGEST_LOOKS) {
 		const struct ww_layout_object_record *record = object_record(registry, object);
+		struct name name = name_any(registry, object);
 
-		if (object_is_wanted(record, largest))
-			listing_fill_entry(peer, object, &entries[listing.entries.count++]);
+		if (object_is_wanted(registry, name, largest))
+			listing_fill_entry(peer, name, &entries[listing.entries.count++]);
 		listing.next_bytes = record->bytes;
 		listing.next_generation = record->generation;
 		object = size_order_next(&registry->objects_by_size, object->index);
@@ -98,11 +101,11 @@ ww_status largest_holders(void *context, const struct ww_wire_header *header,
 }
 
 /* Also a removed one, of which there may be several of one id. */
-static const struct object *find_generation(const struct registry *registry, const uint8_t id[16],
+static struct object *find_generation(const struct registry *registry, const uint8_t id[16],
 	uint64_t generation)
 {
 	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
-		const struct object *object = item;
+		struct object *object = item;
 		const struct ww_layout_object_record *record = object_record(registry, object);
 
 		if (!memcmp(record->id, id, WW_WIRE_ID_BYTES) && record->generation == generation)
@@ -136,7 +139,7 @@ ww_status largest_object_holds(void *context, const struct ww_wire_header *heade
 	struct peer *peer = context;
 	const struct registry *registry = &peer->server->registry;
 	const struct table *table = &registry->holder_table;
-	const struct object *object = find_generation(registry, message->id, message->generation);
+	struct object *object = find_generation(registry, message->id, message->generation);
 	struct ww_wire_object_hold_listing listing = {.holders.items = holders,
 		.holds.items = holds};
 	uint32_t at = message->cursor < table->fresh ? (uint32_t)message->cursor : table->fresh;
@@ -147,7 +150,7 @@ ww_status largest_object_holds(void *context, const struct ww_wire_header *heade
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"there is no object %" PRIu64 " of this id (any more)",
 			message->generation);
-	listing_fill_entry(peer, object, &listing.entry);
+	listing_fill_entry(peer, name_any(registry, object), &listing.entry);
 	if (message->cursor == 0)
 		add_escrows(peer, object, holds, &listing.holds.count);
 	while (listing.holders.count < HOLDERS_MOST &&

@@ -2,10 +2,10 @@
 /*
  * listing.c - listings of objects, holders and holds; how the broker is; see listing.h
  *
- * A cursor is the index of the next record. Records do not move, so a record that exists all the
- * time is listed exactly once, and the broker keeps nothing between two listing pages. A listing
- * page covers at most SCAN_BYTES of records, about 30 us, even if it finds nothing. So one client's
- * listing does not delay others.
+ * A cursor is the index of the next record, or the place of the next name. Records do not move, so
+ * a record that exists all the time is listed exactly once, and the broker keeps nothing between
+ * two listing pages. A listing page covers at most SCAN_BYTES of records, about 30 us, even if it
+ * finds nothing. So one client's listing does not delay others.
  */
 #include "daemon/broker/listing.h"
 
@@ -38,18 +38,19 @@ static uint64_t left_ns(uint64_t now_ns, uint64_t expires_ns)
 	return expires_ns > now_ns ? expires_ns - now_ns : 0;
 }
 
-void listing_fill_entry(const struct peer *peer, const struct object *object,
-	struct ww_wire_entry *out_entry)
+void listing_fill_entry(const struct peer *peer, struct name name, struct ww_wire_entry *out_entry)
 {
-	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
-		object);
+	const struct registry *registry = &peer->server->registry;
+	const struct object *object = name.object;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	struct name_fields fields = name_read(registry, name);
 	uint64_t now_ns = ww_clock_now_ns();
 	uint32_t may = peer_may(peer, record);
 
 	*out_entry = (struct ww_wire_entry){
 		.kind = record->kind,
 		.state = (uint8_t)record->state,
-		.life = record->life,
+		.life = fields.life,
 		.flags = may,
 		.mode = record->mode,
 		.uid = record->uid,
@@ -59,33 +60,32 @@ void listing_fill_entry(const struct peer *peer, const struct object *object,
 		.escrows = object_escrows(object),
 		.fd_count = record->fd_count,
 		.bytes = record->bytes,
-		.age_ns = now_ns - record->created_ns,
-		.left_ns = left_ns(now_ns, record->expires_ns),
+		.age_ns = now_ns - fields.since_ns,
+		.left_ns = left_ns(now_ns, fields.expires_ns),
 		.generation = record->generation,
 	};
 	if (object->creator && object->creator == peer->holder)
 		out_entry->flags |= WW_WIRE_ENTRY_FLAG_OWN;
 	memcpy(out_entry->id, record->id, sizeof(out_entry->id));
 	memcpy(out_entry->home_uuid, record->home_uuid, sizeof(out_entry->home_uuid));
-	memcpy(out_entry->name, record->name, sizeof(out_entry->name));
+	memcpy(out_entry->name, fields.text, sizeof(out_entry->name));
 	if (may & WW_WIRE_ENTRY_FLAG_MAY_READ) {
-		out_entry->description_bytes = record->description_bytes;
-		memcpy(out_entry->description, record->description, record->description_bytes);
+		out_entry->description_bytes = fields.description_bytes;
+		memcpy(out_entry->description, fields.description, fields.description_bytes);
 	}
 }
 
-static bool object_is_listed(const struct registry *registry, const struct object *object,
+static bool name_is_listed(const struct registry *registry, struct name name,
 	const struct ww_wire_list *list)
 {
-	const struct ww_layout_object_record *record = object_record(registry, object);
-	const char *name = (const char *)record->name;
+	const char *text = name_text(registry, name);
 
-	if (record->state == WW_WIRE_STATE_REMOVED || !name[0])
-		return list->unnamed && !list->prefix[0];
-	if (strncmp(name, list->prefix, strlen(list->prefix)))
+	if (object_record(registry, name.object)->state == WW_WIRE_STATE_REMOVED || !text[0])
+		return list->unnamed && !list->prefix[0] && !name.object->further;
+	if (strncmp(text, list->prefix, strlen(list->prefix)))
 		return false;
 	/* An object that waits for its name is listed as one without a name. */
-	return (list->unnamed && !list->prefix[0]) || !object_is_replacement(registry, object);
+	return (list->unnamed && !list->prefix[0]) || !name_is_replacement(registry, name);
 }
 
 /* The records of one listing page: from one index on, up to another one. */
@@ -119,16 +119,18 @@ ww_status listing_objects(void *context, const struct ww_wire_header *header,
 	static struct ww_wire_entry entries[ENTRIES_MAX];
 	struct peer *peer = context;
 	const struct registry *registry = &peer->server->registry;
-	struct page page = page_begin(&registry->object_table, list->cursor);
 	struct ww_wire_listing listing = {.entries.items = entries};
-	const struct object *object;
+	uint32_t records = SCAN_BYTES / registry->object_table.record_bytes;
+	uint64_t place = list->cursor;
+	struct name name;
 
 	ww_try(ww_name_check_prefix(list->prefix));
-	while (listing.entries.count < ENTRIES_MAX && (object = page_next(&page))) {
-		if (object_is_listed(registry, object, list))
-			listing_fill_entry(peer, object, &entries[listing.entries.count++]);
+	while (listing.entries.count < ENTRIES_MAX &&
+		(name = name_walk(registry, &place, &records)).object) {
+		if (name_is_listed(registry, name, list))
+			listing_fill_entry(peer, name, &entries[listing.entries.count++]);
 	}
-	listing.next = page_end(&page);
+	listing.next = place < PLACE_END ? place : 0;
 	return peer_answer(peer, header->serial, listing, &listing);
 }
 

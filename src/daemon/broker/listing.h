@@ -25,9 +25,8 @@ ww_status listing_holds(void *context, const struct ww_wire_header *header,
 ww_status listing_status(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_status *status);
 
-/* An object as listings and events show it to a peer. */
-void listing_fill_entry(const struct peer *peer, const struct object *object,
-	struct ww_wire_entry *out_entry);
+/* An object as listings and events show it to a peer, under one of its names. */
+void listing_fill_entry(const struct peer *peer, struct name name, struct ww_wire_entry *out_entry);
 
 /* The same of a holder, and of a hold. */
 void listing_fill_holder(const struct registry *registry, const struct holder *holder,

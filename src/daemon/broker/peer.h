@@ -76,7 +76,7 @@ struct peer {
 	bool is_watching;
 	bool is_replaying;
 	bool has_overflowed;
-	uint32_t replay; /* index of the next object to report */
+	uint64_t replay; /* place of the next name to report */
 	char prefix[WW_WIRE_NAME_BYTES];
 };
 

@@ -179,21 +179,20 @@ static struct wait *wait_find_first(struct server *server, const char *name)
 	return wait_find_next(ww_map_first(&server->waits_by_name, key_hash_name(name)), name);
 }
 
-void wait_name_ready(struct server *server, struct object *object)
+void wait_name_ready(struct server *server, struct name name)
 {
-	const char *name = (const char *)object_record(&server->registry, object)->name;
 	struct wait *wait;
 
 	/* Each is answered, with the object or with an error, and ends. */
-	while ((wait = wait_find_first(server, name))) {
+	while ((wait = wait_find_first(server, name_text(&server->registry, name)))) {
 		struct peer *peer = wait->peer;
 		uint32_t serial = wait->serial;
 		uint8_t access = wait->get.access;
-		ww_status status = grant_check(peer, object, &wait->get);
+		ww_status status = grant_check(peer, name, &wait->get);
 
 		wait_end(wait);
 		if (status == WW_OK)
-			status = grant_send(peer, serial, object, access, NULL);
+			status = grant_send(peer, serial, name, access, NULL);
 		if (status < 0) {
 			refusal_note(peer, WW_WIRE_GET, status);
 			peer_send_error(peer, serial, status);

@@ -42,7 +42,7 @@ void wait_cancel(const struct peer *peer, uint32_t serial);
 void wait_end_all(struct peer *peer);
 
 /* An object of this name is ready, or its writer ended: answers the gets that wait for it. */
-void wait_name_ready(struct server *server, struct object *object);
+void wait_name_ready(struct server *server, struct name name);
 void wait_name_lost(struct server *server, const char *name, uint32_t maker_pid);
 
 /* An object ends, or a process released it: answers the gets that wait for a name inside of it. */

@@ -178,13 +178,13 @@ static ww_status on_stat(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_stat *stat)
 {
 	struct peer *peer = context;
-	struct object *object = object_find(&peer->server->registry, stat->name);
+	struct name name = name_find(&peer->server->registry, stat->name);
 	struct ww_wire_described described;
 
 	ww_try(request_check_name(peer, stat->name));
-	if (!object)
+	if (!name.object)
 		return request_fail_not_found(stat->name);
-	listing_fill_entry(peer, object, &described.entry);
+	listing_fill_entry(peer, name, &described.entry);
 	return peer_answer(peer, header->serial, described, &described);
 }
 

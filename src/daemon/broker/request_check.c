@@ -97,22 +97,24 @@ bool request_is_creator_of_outer(const struct peer *peer,
 	return its->generation < record->generation;
 }
 
-const char *request_label(const struct ww_layout_object_record *record)
+const char *request_label(const struct registry *registry, struct name name)
 {
-	return record->name[0] ? (const char *)record->name : "an object without a name";
+	const char *text = name_text(registry, name);
+
+	return text[0] ? text : "an object without a name";
 }
 
-ww_status request_check_remove(const struct peer *peer, const struct object *object,
-	const char *action)
+ww_status request_check_remove(const struct peer *peer, struct name name, const char *action)
 {
 	const struct registry *registry = &peer->server->registry;
+	const struct object *object = name.object;
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	bool is_creator_of_outer = request_is_creator_of_outer(peer, record);
 
 	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer)
 		return ww_fail(WW_ERR_ACCESS,
 			"'%.100s' belongs to user %" PRIu32 "; only that user and root may %s it",
-			request_label(record), record->uid, action);
+			request_label(registry, name), record->uid, action);
 	/* The creator of the outer object may remove members that other users put inside it. */
 	if (object->creator != peer->holder && object_is_member(registry, object) &&
 		(!is_creator_of_outer || peer->uid == record->uid))
@@ -138,11 +140,11 @@ static void name_process(uint32_t pid, char out_text[32])
 		snprintf(out_text, 32, "a process");
 }
 
-ww_status request_fail_taken(const struct registry *registry, const struct object *taken)
+ww_status request_fail_taken(const struct registry *registry, struct name taken)
 {
-	const struct ww_layout_object_record *record = object_record(registry, taken);
-	const char *program = taken->creator
-		? (const char *)holder_record(registry, taken->creator)->program
+	const struct ww_layout_object_record *record = object_record(registry, taken.object);
+	const char *program = taken.object->creator
+		? (const char *)holder_record(registry, taken.object->creator)->program
 		: "ended";
 	char process[32];
 
@@ -150,7 +152,7 @@ ww_status request_fail_taken(const struct registry *registry, const struct objec
 	return ww_fail(WW_ERR_EXISTS,
 		"'%.70s' is taken: %s (%.31s) of user %" PRIu32
 		" put it; remove it first, or replace it (WW_PUT_REPLACE, --replace)",
-		(const char *)record->name, process, program, record->uid);
+		name_text(registry, taken), process, program, record->uid);
 }
 
 ww_status request_check_no_writer(const struct peer *peer, const uint8_t id[16])

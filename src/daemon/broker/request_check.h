@@ -40,8 +40,7 @@ bool request_is_creator_of_outer(const struct peer *peer,
  * @action:  "remove"
  * Return: WW_OK; WW_ERR_ACCESS; WW_ERR_STATE.
  */
-ww_status request_check_remove(const struct peer *peer, const struct object *object,
-	const char *action);
+ww_status request_check_remove(const struct peer *peer, struct name name, const char *action);
 
 /*
  * No other process may hold an object of this id for writing if it is to be sealed.
@@ -50,11 +49,11 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 ww_status request_check_no_writer(const struct peer *peer, const uint8_t id[16]);
 
 /* What messages call an object that may have no name. */
-const char *request_label(const struct ww_layout_object_record *record);
+const char *request_label(const struct registry *registry, struct name name);
 
 ww_status request_fail_not_found(const char *name);
 
 /* The name of an object is taken: the error record says which process put it. */
-ww_status request_fail_taken(const struct registry *registry, const struct object *taken);
+ww_status request_fail_taken(const struct registry *registry, struct name taken);
 
 #endif

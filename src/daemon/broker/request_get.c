@@ -64,25 +64,25 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_get *get)
 {
 	struct peer *peer = context;
-	struct object *object;
+	struct name name;
 	ww_status status;
 	bool waits;
 
 	ww_try(get_check(peer, get));
 	waits = get_waits(peer, get);
-	object = object_find(&peer->server->registry, get->name);
-	if (!object)
+	name = name_find(&peer->server->registry, get->name);
+	if (!name.object)
 		return get_miss(peer, header->serial, get, waits);
-	status = grant_check(peer, object, get);
+	status = grant_check(peer, name, get);
 	if (status == WW_OK)
-		return grant_send(peer, header->serial, object, get->access, NULL);
+		return grant_send(peer, header->serial, name, get->access, NULL);
 	if (status == WW_NOT_READY && waits)
 		return wait_for_name(peer, header->serial, get);
 	if (status == WW_NOT_READY)
 		return ww_fail(WW_ERR_STATE,
 			"'%.100s' is still being written, by process %" PRIu32
 			"; get it with a timeout",
-			get->name, object_record(&peer->server->registry, object)->maker_pid);
+			get->name, object_record(&peer->server->registry, name.object)->maker_pid);
 	return status;
 }
 
@@ -120,7 +120,7 @@ static ww_status import_send(struct peer *peer, uint32_t serial, struct object *
 	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
 		object);
 
-	return grant_send(peer, serial, object, access,
+	return grant_send(peer, serial, name_first(object), access,
 		access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret);
 }
 
@@ -315,13 +315,13 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
-/* Takes the name of an object, or ends it. */
-static void remove_object(struct registry *registry, struct object *object, uint32_t flags)
+/* Takes a name of an object, or ends the object. */
+static void remove_name(struct registry *registry, struct name name, uint32_t flags)
 {
 	if (flags & WW_WIRE_REMOVE_FLAG_END)
-		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+		object_end(registry, name.object, WW_WIRE_WHAT_REMOVED);
 	else
-		object_lose_name(registry, object, WW_WIRE_WHAT_REMOVED);
+		object_lose_name(registry, name, WW_WIRE_WHAT_REMOVED);
 }
 
 /* The object of an id, which must have the name if one is given. Its replacement gets the name. */
@@ -329,8 +329,9 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 	const struct ww_wire_remove *remove)
 {
 	struct registry *registry = &peer->server->registry;
-	struct object *object = remove->name[0] ? object_find(registry, remove->name)
-						: object_find_id(registry, remove->id);
+	struct name name = remove->name[0] ? name_find(registry, remove->name)
+					   : name_first(object_find_id(registry, remove->id));
+	const struct object *object = name.object;
 	bool is_it = object &&
 		!memcmp(object_record(registry, object)->id, remove->id, sizeof(remove->id));
 
@@ -341,8 +342,8 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 				  object ? " and name" : "")
 			: request_fail_not_found(remove->name);
 	if (is_it) {
-		ww_try(request_check_remove(peer, object, "remove"));
-		remove_object(registry, object, remove->flags);
+		ww_try(request_check_remove(peer, name, "remove"));
+		remove_name(registry, name, remove->flags);
 	}
 	peer_send_done(peer, header->serial);
 	return WW_OK;
@@ -366,26 +367,26 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	static const uint8_t any[WW_WIRE_ID_BYTES];
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
-	struct object *object = object_find(registry, remove->name);
-	struct object *replacement = object_find_replacement(registry, remove->name);
+	struct name name = name_find(registry, remove->name);
+	struct name replacement = name_find_replacement(registry, remove->name);
 	bool has_id = memcmp(remove->id, any, sizeof(any)) != 0;
 
 	ww_try(remove_check(peer, remove, has_id));
 	if (has_id)
 		return remove_one(peer, header, remove);
-	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
+	if (!name.object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
 		return request_fail_not_found(remove->name);
-	if (object)
-		ww_try(request_check_remove(peer, object, "remove"));
-	if (replacement)
+	if (name.object)
+		ww_try(request_check_remove(peer, name, "remove"));
+	if (replacement.object)
 		ww_try(request_check_remove(peer, replacement, "remove"));
 	/* In this order, so that the name becomes free and does not pass to the replacement. */
-	if (replacement)
-		remove_object(registry, replacement, remove->flags);
-	object = object_find(registry,
+	if (replacement.object)
+		remove_name(registry, replacement, remove->flags);
+	name = name_find(registry,
 		remove->name); /* it has ended if it was inside of the replacement */
-	if (object)
-		remove_object(registry, object, remove->flags);
+	if (name.object)
+		remove_name(registry, name, remove->flags);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

@@ -125,9 +125,9 @@ static ww_status put_choose_group(const struct peer *peer, const struct ww_wire_
 }
 
 static ww_status put_check_name(const struct peer *peer, const struct ww_wire_put *put,
-	const struct object *taken)
+	struct name taken)
 {
-	const struct object *replacement;
+	struct name replacement;
 
 	if (!ww_name_is_inside(put->name) &&
 		!config_may_take(peer->server->setup->config, put->name, peer->uid, peer->gids,
@@ -135,34 +135,43 @@ static ww_status put_check_name(const struct peer *peer, const struct ww_wire_pu
 		return ww_fail(WW_ERR_ACCESS,
 			"the name '%.120s' is reserved for others than user %u; choose another",
 			put->name, peer->uid);
-	if (!taken)
+	if (!taken.object)
 		return WW_OK;
 	if (!(put->flags & WW_WIRE_PUT_FLAG_REPLACE))
 		return request_fail_taken(&peer->server->registry, taken);
 	ww_try(request_check_remove(peer, taken, "replace"));
-	replacement = object_find_replacement(&peer->server->registry, put->name);
-	return replacement ? request_check_remove(peer, replacement, "replace") : WW_OK;
+	replacement = name_find_replacement(&peer->server->registry, put->name);
+	return replacement.object ? request_check_remove(peer, replacement, "replace") : WW_OK;
+}
+
+/* The put says something else than the broker has of this object. @what: of the put */
+static ww_status put_fail_differs(const struct registry *registry, struct name name,
+	const char *what)
+{
+	static const char *const lives[] = {"held", "owner", "kept"};
+	static const char *const states[] = {"being written", "sealed", "shared", "removed"};
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
+
+	return ww_fail(WW_ERR_EXISTS,
+		"this memory is in the broker already, as '%.80s' (mode 0%03o, group %" PRIu32
+		", %s, %s); %s",
+		request_label(registry, name), record->mode, record->gid,
+		lives[name_read(registry, name).life - 1], states[record->state - 1], what);
 }
 
 /*
  * If a put is repeated because its answer was lost, it says the same. A put cannot change an
  * object.
  */
-static ww_status put_check_repeated(const struct peer *peer, const struct object *object,
+static ww_status put_check_repeated(const struct peer *peer, struct name name,
 	const struct ww_wire_put *put, gid_t gid)
 {
-	static const char *const lives[] = {"held", "owner", "kept"};
-	static const char *const states[] = {"being written", "sealed", "shared", "removed"};
-	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
-		object);
+	const struct registry *registry = &peer->server->registry;
 
-	if (object_is_as_put(&peer->server->registry, object, put, gid))
+	if (object_agrees(registry, name.object, put, gid) && name_agrees(registry, name, put))
 		return WW_OK;
-	return ww_fail(WW_ERR_EXISTS,
-		"this memory is in the broker already, as '%.80s' (mode 0%03o, %s, %s); a second put "
-		"changes nothing: remove the name first, or put it with what it was put with",
-		(const char *)record->name, record->mode, lives[record->life - 1],
-		states[record->state - 1]);
+	return put_fail_differs(registry, name,
+		"a second put changes nothing: remove the name first, or put it with what it was put with");
 }
 
 /* Whether an object that the broker has may become sealed now, if it is to. */
@@ -179,38 +188,63 @@ static ww_status record_check_sealed(const struct peer *peer,
 	return descriptor_check_sealed(fds, record->fd_access, record->fd_count);
 }
 
-/* The object is in the broker already: a put that is repeated, or one that gives it a name. */
-static ww_status put_again(struct peer *peer, struct object *object, const struct ww_wire_put *put,
-	gid_t gid)
+/* A process that did not put the object may name it if its user may, and it has the object. */
+static ww_status put_check_namer(const struct peer *peer, const struct object *object)
 {
-	struct registry *registry = &peer->server->registry;
-	struct ww_layout_object_record *record = object_record(registry, object);
-	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
-	ww_status status;
-	bool is_new;
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object->creator != peer->holder && !record->name[0])
+	if (peer->uid != 0 && peer->uid != record->uid)
+		return ww_fail(WW_ERR_ACCESS,
+			"this memory is in the broker already, put by process %" PRIu32
+			" of user %" PRIu32
+			"; only that user and root may name it: hand it on by a token, or copy it",
+			record->maker_pid, record->uid);
+	if (record->life == WW_WIRE_LIFE_OWNER)
 		return ww_fail(WW_ERR_EXISTS,
-			"this memory is in the broker already, without a name: only process %" PRIu32
-			", which put it, can name it; end it first (warpway rm --end), or copy it",
+			"this memory is in the broker already and lives with process %" PRIu32
+			", which alone may name it; have it do so, or copy it",
 			record->maker_pid);
-	if (object->creator != peer->holder)
+	if (!hold_find(registry, peer->holder, object))
 		return ww_fail(WW_ERR_EXISTS,
 			"this memory is in the broker already, put by process %" PRIu32
-			" as '%.100s'; use that object",
-			record->maker_pid, (const char *)record->name);
-	if (last_will_find(put->fd_access, peer->fd_count) >= 0 && !object->last_will)
-		return ww_fail(WW_ERR_STATE,
-			"this object is in the broker already, without a signal page; put the page as an "
-			"object of its own");
-	if (!strcmp((const char *)record->name, put->name)) {
-		ww_try(put_check_repeated(peer, object, put, gid));
-		return hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE);
-	}
-	if (record->name[0])
+			"; get it from there first, or use that object",
+			record->maker_pid);
+	return WW_OK;
+}
+
+/* A name of an object that has one, or that another process has put, changes nothing of it. */
+static ww_status put_check_further(const struct peer *peer, struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	const struct registry *registry = &peer->server->registry;
+	struct name name = name_any(registry, object);
+
+	if (!put->name[0] || !object_may_have_names(object_record(registry, object)))
 		return ww_fail(WW_ERR_EXISTS,
-			"this memory is in the broker already, as '%.120s'; remove that first",
-			(const char *)record->name);
+			"this object is in the broker already, as '%.120s'; remove that first",
+			request_label(registry, name));
+	if (ww_name_is_inside(put->name))
+		return ww_fail(WW_ERR_INVALID,
+			"a further name of a memory is not inside another object; choose one without '@'");
+	if (!object_agrees(registry, object, put, gid))
+		return put_fail_differs(registry, name,
+			"a further name needs the same mode, group and state, and life owner only if the memory "
+			"has that");
+	if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
+		return ww_fail(WW_ERR_QUOTA,
+			"this memory has %d names already; remove some of them first",
+			FURTHER_NAMES_MOST + 1);
+	return WW_OK;
+}
+
+/* Its creator puts it, and it has no name. */
+static ww_status put_check_unnamed(const struct peer *peer, const struct object *object,
+	const struct ww_wire_put *put)
+{
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+
 	if (put->life != WW_WIRE_LIFE_HELD &&
 		delivery_counts_find(record->fd_access, record->fd_count) >= 0)
 		return ww_fail(WW_ERR_STATE,
@@ -222,11 +256,57 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 	if (record->state == WW_WIRE_STATE_SEALED && put->state != WW_WIRE_STATE_SEALED)
 		return ww_fail(WW_ERR_STATE,
 			"this memory is in the broker already, sealed, and stays so; put it as sealed");
-	ww_try(record_check_sealed(peer, record, put->state));
-	ww_try(put_check_name(peer, put, taken));
+	return record_check_sealed(peer, record, put->state);
+}
+
+/*
+ * The name of the object that a put repeats. Return: no object: it gives the object a new one, which
+ * may replace one of the same text: that of another part, or with another life.
+ */
+static struct name put_find_repeated(const struct registry *registry, struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	struct name name = {object_is_named(registry, object) ? NULL : object, NULL};
+
+	if (!put->name[0])
+		return name;
+	name = name_find_of(registry, object, put->name);
+	if (name.object && put->flags & WW_WIRE_PUT_FLAG_REPLACE &&
+		object_agrees(registry, object, put, gid) && !name_agrees(registry, name, put) &&
+		object_may_have_names(object_record(registry, object)))
+		name.object = NULL;
+	return name;
+}
+
+/* The object is in the broker already: a put that is repeated, or one that gives it a name. */
+static ww_status put_again(struct peer *peer, struct object *object, const struct ww_wire_put *put,
+	gid_t gid)
+{
+	struct registry *registry = &peer->server->registry;
+	struct name repeated = put_find_repeated(registry, object, put, gid);
+	bool is_creator = object->creator == peer->holder;
+	ww_status status;
+	bool is_new;
+
+	if (!is_creator)
+		ww_try(put_check_namer(peer, object));
+	if (last_will_find(put->fd_access, peer->fd_count) >= 0 && !object->last_will)
+		return ww_fail(WW_ERR_STATE,
+			"this object is in the broker already, without a signal page; put the page as an "
+			"object of its own");
+	if (repeated.object) {
+		ww_try(put_check_repeated(peer, repeated, put, gid));
+		return is_creator ? hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE)
+				  : WW_OK;
+	}
+	ww_try(is_creator && !object_is_named(registry, object)
+			? put_check_unnamed(peer, object, put)
+			: put_check_further(peer, object, put, gid));
+	ww_try(put_check_name(peer, put, name_find(registry, put->name)));
 	is_new = !hold_find(registry, peer->holder, object);
-	ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
-	status = object_name(registry, object, put, gid);
+	if (is_creator)
+		ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
+	status = object_add_name(registry, object, peer->uid, put, gid);
 	if (status < 0 && is_new)
 		hold_drop(registry, hold_find(registry, peer->holder, object));
 	return status;
@@ -258,7 +338,6 @@ static ww_status put_check_id(const struct registry *registry, const uint8_t id[
 static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, bool was_reserved)
 {
 	struct registry *registry = &peer->server->registry;
-	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
 	struct hold *former = hold_find_id(registry, peer->holder, put->id);
 	bool has_page = former && hold_object(registry, former)->last_will;
 	struct object *object;
@@ -267,7 +346,7 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 
 	ww_try(put_check_id(registry, put->id));
 	if (put->name[0])
-		ww_try(put_check_name(peer, put, taken));
+		ww_try(put_check_name(peer, put, name_find(registry, put->name)));
 	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
 	ww_try(last_will_check(put, peer->fds, peer->fd_count));
 	ww_try(delivery_counts_check(put, peer->fds, peer->fd_count));
@@ -352,6 +431,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	struct object *object = object_find_id(registry, seal->id);
 	bool is_repeated = header->flags & WW_WIRE_HEADER_FLAG_AGAIN;
 	const struct ww_layout_object_record *record;
+	const char *label;
 	bool was_written;
 
 	if (seal->state != WW_WIRE_STATE_SEALED && seal->state != WW_WIRE_STATE_SHARED)
@@ -362,10 +442,11 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 			"cannot end writing: the object is not in this broker, or not any more; put "
 			"it with WW_STATE_WRITING first");
 	record = object_record(registry, object);
+	label = request_label(registry, name_any(registry, object));
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot end writing of '%.100s': process %" PRIu32 " put it",
-			request_label(record), record->maker_pid);
+			"cannot end writing of '%.100s': process %" PRIu32 " put it", label,
+			record->maker_pid);
 	was_written = record->state == WW_WIRE_STATE_WRITING;
 	if (was_written)
 		ww_try(record_check_sealed(peer, record, seal->state));
@@ -373,13 +454,12 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 		object_seal(registry, object, seal->state);
 	else if (record->state != seal->state)
 		return ww_fail(WW_ERR_STATE,
-			"'%.100s' is %s already; its state cannot change any more",
-			request_label(record),
+			"'%.100s' is %s already; its state cannot change any more", label,
 			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
 	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
 		WW_OK)
 		object_complete(registry, object);
-	if (object_has_lost_name(record) && (was_written || is_repeated))
+	if (object_has_lost_name(registry, object) && (was_written || is_repeated))
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the memory is ready, but its name was removed or given to another object while it "
 			"was being written; put it again to give it a name");

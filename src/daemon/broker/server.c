@@ -81,26 +81,28 @@ static void on_grace_end(uv_timer_t *timer)
 
 /* --- changes --- */
 
-static void on_change(void *context, struct object *object, uint8_t what)
+static void on_change(void *context, struct name name, uint8_t what)
 {
 	struct server *server = context;
-	const struct ww_layout_object_record *record = object_record(&server->registry, object);
+	const struct ww_layout_object_record *record = object_record(&server->registry,
+		name.object);
+	const char *text = name_text(&server->registry, name);
 	bool goes_on = what & REGISTRY_NAME_ONLY;
 
 	what &= (uint8_t)~REGISTRY_NAME_ONLY;
 	if (what == REGISTRY_LEFT) {
-		wait_outer_left(server, object);
+		wait_outer_left(server, name.object);
 		return;
 	}
-	watch_tell(server, object, what);
+	watch_tell(server, name, what);
 	if (what >= WW_WIRE_WHAT_REMOVED && !goes_on)
 		wait_outer_ended(server, record, what);
-	if (!record->name[0])
+	if (!text[0])
 		return;
 	if (what == WW_WIRE_WHAT_READY)
-		wait_name_ready(server, object);
+		wait_name_ready(server, name);
 	else if (what == WW_WIRE_WHAT_LOST)
-		wait_name_lost(server, (const char *)record->name, record->maker_pid);
+		wait_name_lost(server, text, record->maker_pid);
 }
 
 /* --- connections --- */

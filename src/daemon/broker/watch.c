@@ -49,15 +49,15 @@ void watch_end(struct peer *peer)
 }
 
 /* Return: whether it could be sent or queued. */
-static bool watch_send_event(struct peer *peer, const struct object *object, uint8_t what)
+static bool watch_send_event(struct peer *peer, struct name name, uint8_t what)
 {
 	const struct ww_wire_header header = {0};
 	struct ww_wire_event event = {.what = what};
 	uint8_t packet[1024];
 	size_t bytes;
 
-	if (object) {
-		listing_fill_entry(peer, object, &event.entry);
+	if (name.object) {
+		listing_fill_entry(peer, name, &event.entry);
 	} else { /* the codec accepts only valid values */
 		event.entry.state = WW_WIRE_STATE_REMOVED;
 		event.entry.life = WW_WIRE_LIFE_HELD;
@@ -66,12 +66,12 @@ static bool watch_send_event(struct peer *peer, const struct object *object, uin
 	return bytes > 0 && peer_send(peer, packet, bytes, NULL, 0) == WW_OK;
 }
 
-static void watch_send_or_overflow(struct peer *peer, const struct object *object, uint8_t what)
+static void watch_send_or_overflow(struct peer *peer, struct name name, uint8_t what)
 {
 	bool has_room = peer->out_count < EVENTS_MAX &&
 		(peer->out_count == 0 || !unread_is_too_much(peer->account));
 
-	if (has_room && watch_send_event(peer, object, what))
+	if (has_room && watch_send_event(peer, name, what))
 		return;
 	peer->has_overflowed = true;
 	/*
@@ -89,53 +89,50 @@ static bool watch_includes(const struct peer *peer, const char *name)
 	return name[0] && !strncmp(name, peer->prefix, strlen(peer->prefix));
 }
 
-void watch_tell(struct server *server, const struct object *object, uint8_t what)
+void watch_tell(struct server *server, struct name name, uint8_t what)
 {
-	const char *name = (const char *)object_record(&server->registry, object)->name;
+	const char *text = name_text(&server->registry, name);
 
-	if (object_is_replacement(&server->registry, object))
+	if (name_is_replacement(&server->registry, name))
 		return; /* another object still has the name */
 	ww_list_for_each (link, &server->watchers) {
 		struct peer *peer = ww_container(link, struct peer, of_watchers);
 
-		if (!peer->has_overflowed && watch_includes(peer, name) &&
-			(!peer->is_replaying || object->index < peer->replay))
-			watch_send_or_overflow(peer, object, what);
+		if (!peer->has_overflowed && watch_includes(peer, text) &&
+			(!peer->is_replaying || name_place(name) < peer->replay))
+			watch_send_or_overflow(peer, name, what);
 	}
 }
 
-/* The next existing object among the records before @end. Return: NULL when there is none. */
-static const struct object *watch_next_existing(struct peer *peer, uint32_t end)
+/* The next existing name among as many records. Return: no object when there is none. */
+static struct name watch_next_existing(struct peer *peer, uint32_t *records)
 {
 	const struct registry *registry = &peer->server->registry;
-	const struct object *object;
+	struct name name;
 
-	while ((object = table_next_before(&registry->object_table, &peer->replay, end))) {
-		const struct ww_layout_object_record *record = object_record(registry, object);
-
-		if (record->state != WW_WIRE_STATE_REMOVED &&
-			watch_includes(peer, (const char *)record->name) &&
-			!object_is_replacement(registry, object))
-			return object;
+	while ((name = name_walk(registry, &peer->replay, records)).object) {
+		if (object_record(registry, name.object)->state != WW_WIRE_STATE_REMOVED &&
+			watch_includes(peer, name_text(registry, name)) &&
+			!name_is_replacement(registry, name))
+			break;
 	}
-	return NULL;
+	return name;
 }
 
 void watch_go_on(struct peer *peer)
 {
-	const struct table *table = &peer->server->registry.object_table;
-	uint32_t end = peer->replay + SCAN_MAX;
-	const struct object *object;
+	uint32_t records = SCAN_MAX;
+	struct name name;
 
 	if (peer->has_overflowed) {
 		peer->has_overflowed = false;
-		watch_send_or_overflow(peer, NULL, WW_WIRE_WHAT_OVERFLOW);
+		watch_send_or_overflow(peer, (struct name){NULL, NULL}, WW_WIRE_WHAT_OVERFLOW);
 	}
 	while (peer->is_replaying && ww_list_is_empty(&peer->out)) {
-		object = watch_next_existing(peer, end);
-		if (object)
-			watch_send_or_overflow(peer, object, WW_WIRE_WHAT_PUT);
-		else if (peer->replay < table->capacity)
+		name = watch_next_existing(peer, &records);
+		if (name.object)
+			watch_send_or_overflow(peer, name, WW_WIRE_WHAT_PUT);
+		else if (peer->replay < PLACE_END)
 			return; /* at the next turn */
 		else
 			peer->is_replaying = false;

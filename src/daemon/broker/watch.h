@@ -14,8 +14,8 @@
 ww_status watch_begin(struct peer *peer, const struct ww_wire_watch *watch);
 void watch_end(struct peer *peer);
 
-/* Sends an event of an object to all whose watch includes it. */
-void watch_tell(struct server *server, const struct object *object, uint8_t what);
+/* Sends an event of a name of an object to all whose watch includes it. */
+void watch_tell(struct server *server, struct name name, uint8_t what);
 
 /* There is room for more events. */
 void watch_go_on(struct peer *peer);

@@ -14,7 +14,7 @@ void hold_drop(struct registry *registry, struct hold *hold)
 	struct object *object = hold_object(registry, hold);
 	bool is_creator = !hold->is_escrow && hold->holder == object->creator &&
 		!holder_awaits_exit(registry, hold->holder);
-	uint8_t what = is_creator ? object_without_creator(object_record(registry, object)) : 0;
+	uint8_t what = is_creator ? object_without_creator(registry, object) : 0;
 
 	hold_unlink(registry, hold);
 	if (is_creator && object->last_will)

@@ -1,110 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object.c - finds objects by name and id, links and maps them; see object.h
+ * object.c - finds objects by id, links and maps them; see object.h
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/object.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
 #include "daemon/registry/last_will.h"
 #include "wire/name.h"
 
-/* The next object of this very name, from one on. */
-static struct object *object_next_of_name(const struct registry *registry, struct object *object,
-	const char *name)
-{
-	while (object && strcmp((const char *)object_record(registry, object)->name, name) != 0)
-		object = item_map_next(&registry->by_name, object);
-	return object;
-}
-
-static struct object *object_first_of_name(const struct registry *registry, const char *name)
-{
-	return object_next_of_name(registry,
-		item_map_first(&registry->by_name, key_hash_name(name)), name);
-}
-
-static struct object *object_other_of_name(const struct registry *registry, struct object *object)
-{
-	return object_next_of_name(registry, item_map_next(&registry->by_name, object),
-		(const char *)object_record(registry, object)->name);
-}
-
 bool object_is_writing(const struct registry *registry, const struct object *object)
 {
 	return object_record(registry, object)->state == WW_WIRE_STATE_WRITING;
 }
 
-/*
- * Whether an object got its name later than another one. The object itself may be older: it may
- * have had no name before.
- */
-static bool object_is_later(const struct registry *registry, const struct object *object,
-	const struct object *other)
+bool object_may_have_names(const struct ww_layout_object_record *record)
 {
-	const struct ww_layout_object_record *a = object_record(registry, object);
-	const struct ww_layout_object_record *b = object_record(registry, other);
-
-	return a->created_ns != b->created_ns ? a->created_ns > b->created_ns
-					      : a->generation > b->generation;
-}
-
-/* The one that is ready; if there is none, the one that was put first. */
-struct object *object_find(const struct registry *registry, const char *name)
-{
-	struct object *object = object_first_of_name(registry, name);
-	struct object *found = object;
-
-	for (; object; object = object_other_of_name(registry, object)) {
-		if (!object_is_writing(registry, object))
-			return object;
-		if (object_is_later(registry, found, object))
-			found = object;
-	}
-	return found;
-}
-
-bool object_is_replacement(const struct registry *registry, const struct object *object)
-{
-	struct object *other = object_is_writing(registry, object)
-		? object_first_of_name(registry,
-			  (const char *)object_record(registry, object)->name)
-		: NULL;
-
-	for (; other; other = object_other_of_name(registry, other)) {
-		if (!object_is_writing(registry, other) && object_is_later(registry, object, other))
-			return true;
-	}
-	return false;
-}
-
-struct object *object_find_replacement(const struct registry *registry, const char *name)
-{
-	struct object *object = object_first_of_name(registry, name);
-
-	while (object && !object_is_replacement(registry, object))
-		object = object_other_of_name(registry, object);
-	return object;
-}
-
-struct object *object_find_former(const struct registry *registry, const struct object *object)
-{
-	struct object *other = object_first_of_name(registry,
-		(const char *)object_record(registry, object)->name);
-	struct object *former = NULL;
-
-	for (; other; other = object_other_of_name(registry, other)) {
-		if (!object_is_later(registry, object, other))
-			continue;
-		if (object_is_writing(registry, other) ||
-			(!object_is_writing(registry, object) && !former))
-			former = other;
-	}
-	return former;
+	return record->kind == WW_WIRE_KIND_MEMORY && record->state != WW_WIRE_STATE_REMOVED &&
+		!ww_name_is_inside((const char *)record->name) &&
+		last_will_find(record->fd_access, record->fd_count) < 0 &&
+		delivery_counts_find(record->fd_access, record->fd_count) < 0;
 }
 
 struct object *object_find_id(const struct registry *registry, const uint8_t id[16])
@@ -266,12 +186,14 @@ void object_disown(struct registry *registry, struct object *object)
 	holder_check_done(registry, creator);
 }
 
-uint8_t object_without_creator(const struct ww_layout_object_record *record)
+uint8_t object_without_creator(const struct registry *registry, const struct object *object)
 {
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
 	if (record->state == WW_WIRE_STATE_WRITING)
 		return WW_WIRE_WHAT_LOST;
 	if (record->state != WW_WIRE_STATE_REMOVED && record->life == WW_WIRE_LIFE_OWNER &&
-		(record->fd_count == 0 || !record->name[0]))
+		(record->fd_count == 0 || !object_is_named(registry, object)))
 		return WW_WIRE_WHAT_GONE;
 	return 0;
 }

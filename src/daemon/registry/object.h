@@ -20,19 +20,17 @@
  * flight, but not longer than they say. It has a point in time then, at which it ends. What its
  * creator has put inside of it, and the deliveries need, is kept with it.
  *
- * An object that replaces another one has the name before the other one loses it. So two records
- * may have one name: if both are ready, or both are being written, the next broker takes it from
- * the one that got it first.
- *
- * Seven files: object.c finds objects and links them; object_keep.c says which of them are kept;
- * object_end.c ends them; object_creator_end.c decides what becomes of them when their creators end
- * or release them; object_put.c puts them; object_name.c gives and takes names; object_payer.c
- * decides who pays for an object without a name.
+ * Eight files: object.c finds objects and links them; name.c finds them by their names;
+ * object_keep.c says which of them are kept; object_end.c ends them; object_creator_end.c decides
+ * what becomes of them when their creators end or release them; object_put.c puts them;
+ * object_name.c gives and takes names; object_payer.c decides who pays for an object without a
+ * name.
  */
 #ifndef WW_DAEMON_REGISTRY_OBJECT_H
 #define WW_DAEMON_REGISTRY_OBJECT_H
 
 #include "daemon/registry/device_total.h"
+#include "daemon/registry/name.h"
 #include "daemon/registry/registry.h"
 
 struct expiry;
@@ -84,12 +82,18 @@ struct object {
 	uint32_t payer;       /* the same: whose user pays, or else from which one is looked for */
 	uint32_t own_holds;   /* of processes and escrows of its user and of root */
 	uint32_t writers;     /* processes that hold it for writing */
+	uint32_t further;     /* 1 + the index of its newest further name; 0: none */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,
 	const struct object *object)
 {
 	return table_record(&registry->object_table, object->index);
+}
+
+static inline bool object_is_named(const struct registry *registry, const struct object *object)
+{
+	return object_record(registry, object)->name[0] || object->further;
 }
 
 static inline uint32_t object_escrows(const struct object *object)
@@ -111,25 +115,10 @@ static inline struct account *object_account(const struct object *object)
 /* --- object.c --- */
 
 /* Return: NULL when there is none that can be had; removed ones are never found. */
-struct object *object_find(const struct registry *registry, const char *name);
 struct object *object_find_id(const struct registry *registry, const uint8_t id[16]);
 
 /* How many objects there are of an id, with the removed ones that are still held. */
 uint32_t object_count_id(const struct registry *registry, const uint8_t id[16]);
-
-/*
- * The object that is being written and is to replace the one that is found by this name: it has the
- * name when it is ready, or when the other one ends. Return: NULL when there is none.
- */
-struct object *object_find_replacement(const struct registry *registry, const char *name);
-bool object_is_replacement(const struct registry *registry, const struct object *object);
-
-/*
- * The object that has the same name and must end for this one: one that was put earlier, but an
- * object that is being written replaces no object that is ready. An object that has not had the
- * name yet comes first. Return: NULL: none.
- */
-struct object *object_find_former(const struct registry *registry, const struct object *object);
 
 /* The object that this one is inside of, or NULL. */
 struct object *object_find_outer(const struct registry *registry, const struct object *object);
@@ -149,6 +138,9 @@ struct object *object_find_counting(const struct registry *registry, const struc
 
 bool object_is_writing(const struct registry *registry, const struct object *object);
 
+/* Whether it may have several names or none, and goes on when it loses one: a memory. */
+bool object_may_have_names(const struct ww_layout_object_record *record);
+
 /*
  * What becomes of an object without a last will that its creator does not hold (any more), although
  * that may still run. It is lost if it is being written, since no other process can end that. If it
@@ -156,7 +148,7 @@ bool object_is_writing(const struct registry *registry, const struct object *obj
  * the creator only; or no name, for then no other process could remove it.
  * Return: of enum what; 0: nothing.
  */
-uint8_t object_without_creator(const struct ww_layout_object_record *record);
+uint8_t object_without_creator(const struct registry *registry, const struct object *object);
 
 /* What an object costs its account: until it is removed, and then what its last will costs. */
 struct charge object_charge(const struct ww_layout_object_record *record);
@@ -189,7 +181,7 @@ void object_free_nesting(struct object *object);
 /* Adds an object that its record describes to the maps. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status object_map(struct registry *registry, struct object *object);
 
-/* Takes it out of the map of names. By its id it stays mapped until its record is freed. */
+/* Takes it out of the map of first names. By its id it stays mapped until its record is freed. */
 void object_unmap_name(struct registry *registry, struct object *object);
 void object_unmap_id(struct registry *registry, struct object *object);
 
@@ -306,9 +298,10 @@ ww_status object_put(struct registry *registry, struct holder *creator,
 	const struct ww_wire_put *put, const int *fds, size_t fd_count, uint64_t host_bytes,
 	gid_t gid, struct object **out_object);
 
-/* Whether a put of this object, under the name that it has, says what its record says. */
-bool object_is_as_put(const struct registry *registry, const struct object *object,
+/* Whether a put says what the broker has of an object, and of one name of it. */
+bool object_agrees(const struct registry *registry, const struct object *object,
 	const struct ww_wire_put *put, gid_t gid);
+bool name_agrees(const struct registry *registry, struct name name, const struct ww_wire_put *put);
 
 /*
  * Gives the object other secrets and ends its escrows; the object may end by that. If the broker is
@@ -329,41 +322,42 @@ ww_status object_adopt(struct registry *registry, struct object *object);
 /* --- object_name.c --- */
 
 /*
- * The record of an object with a name is stored: the object that had the name loses it, and
- * watchers are told.
- * @is_new: watchers do not know of the object
+ * A name is stored: the object that had it loses it, and watchers are told.
+ * @is_new: watchers do not know of it
  */
-void object_announce(struct registry *registry, struct object *object, bool is_new);
+void name_announce(struct registry *registry, struct name name, bool is_new);
 
 /*
- * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its
- * descriptors and secrets stay. The object that has that name loses it as for a new object.
- * Return: WW_OK; WW_ERR_QUOTA (another user pays for it, and its own has no room);
- * WW_ERR_NO_MEMORY.
+ * Gives an object a name: what @put says of the name holds, and, if the object has none, what it
+ * says of the object's mode, group, life and state. Its descriptors and secrets stay. The object
+ * that has that name loses it as for a new object.
+ * @owner: of the name
+ * Return: WW_OK; WW_ERR_QUOTA (@owner has no room, or another user pays for the object, and its own
+ * has no room); WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
  */
-ww_status object_name(struct registry *registry, struct object *object,
+ww_status object_add_name(struct registry *registry, struct object *object, uid_t owner,
 	const struct ww_wire_put *put, gid_t gid);
 
 /*
- * Takes an object's name: watchers are told @what. A memory goes on without it; all other objects
- * end, and so does one without a name.
+ * Takes a name from its object: watchers are told @what. A memory goes on without it; all other
+ * objects end, and so does one without a name.
  */
-void object_lose_name(struct registry *registry, struct object *object, uint8_t what);
+void object_lose_name(struct registry *registry, struct name name, uint8_t what);
 
-/* Whether the object has lost the name with which it was put. */
-bool object_has_lost_name(const struct ww_layout_object_record *record);
+/* Whether the object has lost the name with which it was put, and has no other one. */
+bool object_has_lost_name(const struct registry *registry, const struct object *object);
 
-/* If no process holds an object of life held, it loses its name, but is not looked at again. */
-void object_lose_unheld_name(struct registry *registry, struct object *object);
-
-/* An object has ended or lost its name: if another one waited for that, reports it as put. */
-void object_pass_name(struct registry *registry, const char *name);
+/* If no process holds an object, it loses its names of life held, but is not looked at again. */
+void object_lose_unheld_names(struct registry *registry, struct object *object);
 
 /*
  * Of two objects that a former broker left under one name, the one that got it first loses it.
- * @object: either
+ * @name: of either
  */
-void object_take_name(struct registry *registry, struct object *object);
+void object_take_name(struct registry *registry, struct name name);
+
+/* Adopts a further name that a former broker left. Return: as further_adopt(). */
+ww_status name_adopt(struct registry *registry, uint32_t index);
 
 /* --- object_payer.c --- */
 

@@ -123,7 +123,7 @@ static void object_report_left(struct registry *registry, struct object *object)
 		nesting->is_left = true;
 		nesting->left_pid = object_record(registry, object)->maker_pid;
 	}
-	registry->changed(registry->context, object, REGISTRY_LEFT);
+	registry->changed(registry->context, name_first(object), REGISTRY_LEFT);
 }
 
 void object_await_exit(struct registry *registry, struct object *object)

@@ -16,7 +16,7 @@
 
 static void on_object_expiry(struct registry *registry, void *object)
 {
-	object_lose_name(registry, object, WW_WIRE_WHAT_EXPIRED);
+	object_lose_name(registry, name_first(object), WW_WIRE_WHAT_EXPIRED);
 }
 
 ww_status object_arm(struct registry *registry, struct object *object)
@@ -71,7 +71,7 @@ void object_settle(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	object_lose_unheld_name(registry, object);
+	object_lose_unheld_names(registry, object);
 	if (object->holders > 0 || object_escrows(object) > 0) {
 		if (!object_find_payer(registry, object))
 			object_end(registry, object, WW_WIRE_WHAT_GONE);
@@ -82,7 +82,8 @@ void object_settle(struct registry *registry, struct object *object)
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		object_free(registry, object);
-	else if (record->life == WW_WIRE_LIFE_HELD && !object_keep_inside(registry, object))
+	else if (record->life == WW_WIRE_LIFE_HELD && !object->further &&
+		!object_keep_inside(registry, object))
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 }
 
@@ -146,14 +147,16 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
-	bool is_replacement = object_is_replacement(registry, object);
+	bool is_replacement = name_is_replacement(registry, name_first(object));
 	struct object *outer = object->nesting ? object->nesting->counted_in : NULL;
 
-	registry->changed(registry->context, object, what);
+	while (object->further)
+		further_drop(registry, further_next(registry, object, NULL), what);
+	registry->changed(registry->context, name_first(object), what);
 	object_unmap_name(registry, object);
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
 	if (!is_replacement)
-		object_pass_name(registry, (const char *)record->name);
+		name_pass(registry, (const char *)record->name);
 	delivery_counts_leave(registry, object);
 	object_drop_fds(registry, object);
 	expiry_stop(&object->expiry);

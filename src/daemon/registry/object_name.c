@@ -10,48 +10,32 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/key_hash.h"
-#include "daemon/registry/last_will.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
 /* What an object without a name, which had one, has behind the first byte of it. */
 #define LOST_NAME 1
 
-void object_pass_name(struct registry *registry, const char *name)
+bool object_has_lost_name(const struct registry *registry, const struct object *object)
 {
-	struct object *next = object_find(registry, name);
+	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (next)
-		registry->changed(registry->context, next, WW_WIRE_WHAT_PUT);
+	return !object_is_named(registry, object) && record->name[1];
 }
 
-bool object_has_lost_name(const struct ww_layout_object_record *record)
-{
-	return !record->name[0] && record->name[1];
-}
-
-/* Whether an object goes on when its name is removed. */
-static bool object_outlives_name(const struct ww_layout_object_record *record)
-{
-	return record->kind == WW_WIRE_KIND_MEMORY && record->name[0] &&
-		!ww_name_is_inside((const char *)record->name) &&
-		last_will_find(record->fd_access, record->fd_count) < 0 &&
-		delivery_counts_find(record->fd_access, record->fd_count) < 0;
-}
-
-static void object_go_on_unnamed(struct registry *registry, struct object *object, uint8_t what)
+static void object_lose_first_name(struct registry *registry, struct object *object, uint8_t what)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
-	bool is_replacement = object_is_replacement(registry, object);
-	char name[WW_WIRE_NAME_BYTES];
+	struct name first = name_first(object);
+	bool is_replacement = name_is_replacement(registry, first);
+	char text[WW_WIRE_NAME_BYTES];
 
-	registry->changed(registry->context, object, what | REGISTRY_NAME_ONLY);
+	registry->changed(registry->context, first, what | REGISTRY_NAME_ONLY);
 	object_unmap_name(registry, object);
-	memcpy(name, record->name, sizeof(name));
+	memcpy(text, record->name, sizeof(text));
 	__atomic_store_n(&record->name[0], 0, __ATOMIC_RELEASE);
 	record->name[1] = LOST_NAME;
 	if (record->life == WW_WIRE_LIFE_KEPT)
@@ -59,18 +43,23 @@ static void object_go_on_unnamed(struct registry *registry, struct object *objec
 	expiry_stop(&object->expiry);
 	record->expires_ns = REGISTRY_NEVER;
 	if (!is_replacement)
-		object_pass_name(registry, name);
+		name_pass(registry, text);
 }
 
-void object_lose_name(struct registry *registry, struct object *object, uint8_t what)
+void object_lose_name(struct registry *registry, struct name name, uint8_t what)
 {
-	if (!object_outlives_name(object_record(registry, object))) {
+	struct object *object = name.object;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (!name.further && (!record->name[0] || !object_may_have_names(record))) {
 		object_end(registry, object, what);
 		return;
 	}
-	object_go_on_unnamed(registry, object, what);
-	if (!hold_find_of_creator(registry, object) &&
-		object_without_creator(object_record(registry, object)))
+	if (name.further)
+		further_drop(registry, name.further, what);
+	else
+		object_lose_first_name(registry, object, what);
+	if (!hold_find_of_creator(registry, object) && object_without_creator(registry, object))
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 	else
 		object_settle(registry, object);
@@ -84,56 +73,104 @@ static bool object_awaits_members(const struct ww_layout_object_record *record,
 		(!nesting || (ww_list_is_empty(&nesting->lingering) && !nesting->is_left));
 }
 
-void object_lose_unheld_name(struct registry *registry, struct object *object)
+static void object_lose_held_further(struct registry *registry, struct object *object)
+{
+	struct further_name *at = further_next(registry, object, NULL);
+
+	while (at) {
+		struct further_name *next = further_next(registry, object, at);
+
+		if (further_record(registry, at)->life == WW_WIRE_LIFE_HELD)
+			further_drop(registry, at, WW_WIRE_WHAT_GONE);
+		at = next;
+	}
+}
+
+void object_lose_unheld_names(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object->holders == 0 && object_escrows(object) > 0 && !object->last_will &&
-		record->state != WW_WIRE_STATE_REMOVED && record->life == WW_WIRE_LIFE_HELD &&
-		record->name[0] && !ww_name_is_inside((const char *)record->name) &&
+	if (object->holders > 0 || object->last_will || record->state == WW_WIRE_STATE_REMOVED ||
+		(object_escrows(object) == 0 && !object->further))
+		return; /* without anything it ends as a whole */
+	if (record->life == WW_WIRE_LIFE_HELD && record->name[0] &&
+		!ww_name_is_inside((const char *)record->name) &&
 		!object_awaits_members(record, object->nesting))
-		object_go_on_unnamed(registry, object, WW_WIRE_WHAT_GONE);
+		object_lose_first_name(registry, object, WW_WIRE_WHAT_GONE);
+	object_lose_held_further(registry, object);
 }
 
-void object_take_name(struct registry *registry, struct object *object)
+void object_take_name(struct registry *registry, struct name name)
 {
-	struct object *former;
+	struct name former;
 
-	while ((former = object_find_former(registry, object)))
+	while ((former = name_find_former(registry, name)).object)
 		object_lose_name(registry, former, WW_WIRE_WHAT_REMOVED);
 }
 
-void object_announce(struct registry *registry, struct object *object, bool is_new)
+void name_announce(struct registry *registry, struct name name, bool is_new)
 {
-	if (object_find_former(registry, object))
-		object_take_name(registry, object); /* reports that the name passes to it */
+	if (name_find_former(registry, name).object)
+		object_take_name(registry, name); /* reports that the name passes to it */
 	else if (is_new)
-		registry->changed(registry->context, object, WW_WIRE_WHAT_PUT);
-	if (!object_is_writing(registry, object))
-		registry->changed(registry->context, object, WW_WIRE_WHAT_READY);
+		registry->changed(registry->context, name, WW_WIRE_WHAT_PUT);
+	if (!object_is_writing(registry, name.object))
+		registry->changed(registry->context, name, WW_WIRE_WHAT_READY);
 }
 
-ww_status object_name(struct registry *registry, struct object *object,
-	const struct ww_wire_put *put, gid_t gid)
+/* Stores a name in the object's record. @is_only: it has no other one, so the put says its state */
+static ww_status object_set_first_name(struct registry *registry, struct object *object,
+	const struct ww_wire_put *put, gid_t gid, bool is_only)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
-	const char *name = put->name;
 	uint64_t now_ns = ww_clock_now_ns();
+
+	ww_try(item_map_insert(&registry->by_name, object->index, key_hash_name(put->name)));
+	if (object_set_end(registry, object, now_ns, put->ttl_ns) != WW_OK) {
+		item_map_remove(&registry->by_name, object->index);
+		return WW_ERR_NO_MEMORY;
+	}
+	record->created_ns = now_ns; /* so it is the later one of two with this name */
+	record->life = put->life;
+	record->description_bytes = put->description_bytes;
+	memcpy(record->description, put->description, put->description_bytes);
+	if (is_only) {
+		record->mode = (uint16_t)put->mode;
+		record->gid = gid;
+		table_commit(&registry->object_table, object->index, put->state);
+	}
+	/* The first byte last: until then there is no name. */
+	memcpy(record->name + 1, put->name + 1, strlen(put->name));
+	__atomic_store_n(&record->name[0], (uint8_t)put->name[0], __ATOMIC_RELEASE);
+	return WW_OK;
+}
+
+static void on_further_expiry(struct registry *registry, void *item)
+{
+	struct further_name *further = item;
+
+	object_lose_name(registry, (struct name){further->object, further}, WW_WIRE_WHAT_EXPIRED);
+}
+
+ww_status name_adopt(struct registry *registry, uint32_t index)
+{
+	return further_adopt(registry, index, on_further_expiry);
+}
+
+ww_status object_add_name(struct registry *registry, struct object *object, uid_t owner,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	bool is_only = !object_is_named(registry, object);
+	struct name name = name_first(object);
 
 	if (object->paying)
 		ww_try(object_pay_again(registry, object));
-	ww_try(object_set_end(registry, object, now_ns, put->ttl_ns));
-	ww_try(item_map_insert(&registry->by_name, object->index, key_hash_name(name)));
-	record->created_ns = now_ns; /* so it is the later one of two objects with this name */
-	record->life = put->life;
-	record->mode = (uint16_t)put->mode;
-	record->gid = gid;
-	record->description_bytes = put->description_bytes;
-	memcpy(record->description, put->description, put->description_bytes);
-	table_commit(&registry->object_table, object->index, put->state);
-	/* The first byte last: until then there is no name. */
-	memcpy(record->name + 1, name + 1, strlen(name));
-	__atomic_store_n(&record->name[0], (uint8_t)name[0], __ATOMIC_RELEASE);
-	object_announce(registry, object, true);
+	if (!record->name[0] && owner == record->uid)
+		ww_try(object_set_first_name(registry, object, put, gid, is_only));
+	else
+		ww_try(further_make(registry, object, owner, put, on_further_expiry,
+			&name.further));
+	name_announce(registry, name, true);
 	return WW_OK;
 }

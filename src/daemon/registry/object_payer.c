@@ -151,8 +151,8 @@ bool object_find_payer(struct registry *registry, struct object *object)
 
 	if (object->paying && object->own_holds > 0)
 		(void)object_pay_again(registry, object); /* there was no room, or no time */
-	if (object->own_holds > 0 || object->paying || object->last_will || record->name[0] ||
-		record->state == WW_WIRE_STATE_REMOVED)
+	if (object->own_holds > 0 || object->paying || object->last_will ||
+		object_is_named(registry, object) || record->state == WW_WIRE_STATE_REMOVED)
 		return true;
 	payer = find_payer(registry, object);
 	if (payer)
@@ -166,7 +166,7 @@ void object_adopt_payer(struct registry *registry, struct object *object, struct
 
 	if (!(record->flags & WW_WIRE_HOLD_FLAG_PAYS))
 		return;
-	if (object->paying || object_record(registry, object)->name[0])
+	if (object->paying || object_is_named(registry, object))
 		record->flags &= (uint8_t)~WW_WIRE_HOLD_FLAG_PAYS;
 	else
 		object_pay_by(registry, object, hold);

@@ -164,26 +164,39 @@ ww_status object_put(struct registry *registry, struct holder *creator,
 	device_total_add(object_total(object), record);
 	delivery_counts_enter(registry, object);
 	*out_object = object;
-	object_announce(registry, object, true);
+	name_announce(registry, name_first(object), true);
 	return WW_OK;
 }
 
-bool object_is_as_put(const struct registry *registry, const struct object *object,
+bool object_agrees(const struct registry *registry, const struct object *object,
 	const struct ww_wire_put *put, gid_t gid)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
 	return record->kind == put->kind && record->state == put->state &&
-		record->life == put->life && record->mode == put->mode && record->gid == gid &&
-		record->expires_ns == expiry_point(record->created_ns, put->ttl_ns) &&
-		record->description_bytes == put->description_bytes &&
-		!memcmp(record->description, put->description, put->description_bytes);
+		record->mode == put->mode && record->gid == gid &&
+		(record->life == WW_WIRE_LIFE_OWNER) == (put->life == WW_WIRE_LIFE_OWNER);
+}
+
+bool name_agrees(const struct registry *registry, struct name name, const struct ww_wire_put *put)
+{
+	struct name_fields fields = name_read(registry, name);
+
+	return fields.life == put->life &&
+		fields.expires_ns == expiry_point(fields.since_ns, put->ttl_ns) &&
+		fields.description_bytes == put->description_bytes &&
+		!memcmp(fields.description, put->description, put->description_bytes);
 }
 
 void object_seal(struct registry *registry, struct object *object, uint32_t state)
 {
+	struct name name = name_first(object);
+
 	table_commit(&registry->object_table, object->index, state);
-	object_announce(registry, object, false);
+	do {
+		name_announce(registry, name, false);
+		name.further = further_next(registry, object, name.further);
+	} while (name.further);
 }
 
 ww_status object_adopt(struct registry *registry, struct object *object)

@@ -36,10 +36,15 @@ static const struct table_layout holder_layout = {"warpway-holders", WW_LAYOUT_H
 static const struct table_layout hold_layout = {"warpway-holds", WW_LAYOUT_HOLD_RECORD_BYTES,
 	WW_LAYOUT_HOLD_RECORD_VERSION, 1u << 22, sizeof(struct hold)};
 
+static const struct table_layout name_layout = {"warpway-names", WW_LAYOUT_NAME_RECORD_BYTES,
+	WW_LAYOUT_NAME_RECORD_VERSION, 1u << 20, sizeof(struct further_name)};
+
+/* The tables whose descriptors have the first numbers. That of names came later. */
+#define FIRST_TABLES (REGISTRY_TABLES - 1)
+
 /* --- an empty registry --- */
 
-static ww_status registry_create_tables(struct registry *registry,
-	uint32_t numbers[REGISTRY_TABLES])
+static ww_status registry_create_tables(struct registry *registry, uint32_t numbers[FIRST_TABLES])
 {
 	WW_AUTO_FD int objects = -1;
 	WW_AUTO_FD int holders = -1;
@@ -48,12 +53,12 @@ static ww_status registry_create_tables(struct registry *registry,
 	ww_try(table_create(&object_layout, &objects));
 	ww_try(table_create(&holder_layout, &holders));
 	ww_try(table_create(&hold_layout, &holds));
-	return fdstore_keep(registry->fdstore, (int[]){objects, holders, holds}, REGISTRY_TABLES,
+	return fdstore_keep(registry->fdstore, (int[]){objects, holders, holds}, FIRST_TABLES,
 		numbers);
 }
 
 static ww_status registry_open_each_table(struct registry *registry,
-	const uint32_t numbers[REGISTRY_TABLES])
+	const uint32_t numbers[FIRST_TABLES])
 {
 	ww_try(table_open(&registry->object_table, (int)numbers[0], &object_layout));
 	ww_try(table_open(&registry->holder_table, (int)numbers[1], &holder_layout));
@@ -67,6 +72,8 @@ static void registry_init_maps(struct registry *registry)
 
 	item_map_init(&registry->by_id, objects, offsetof(struct object, by_id));
 	item_map_init(&registry->by_name, objects, offsetof(struct object, by_name));
+	item_map_init(&registry->by_further_name, &registry->name_table,
+		offsetof(struct further_name, by_name));
 	item_map_init(&registry->by_number, holders, offsetof(struct holder, by_number));
 	item_map_init(&registry->by_process, holders, offsetof(struct holder, by_process));
 	item_map_init(&registry->by_pair, &registry->hold_table, offsetof(struct hold, by_pair));
@@ -79,18 +86,52 @@ static void registry_init_maps(struct registry *registry)
 static void registry_close_tables(struct registry *registry)
 {
 	table_close(&registry->object_table);
+	table_close(&registry->name_table);
 	table_close(&registry->holder_table);
 	table_close(&registry->hold_table);
 }
 
 static ww_status registry_open_tables(struct registry *registry,
-	const uint32_t numbers[REGISTRY_TABLES])
+	const uint32_t numbers[FIRST_TABLES])
 {
 	ww_status status = registry_open_each_table(registry, numbers);
 
 	if (status < 0)
 		registry_close_tables(registry);
 	return status;
+}
+
+/*
+ * Value 3 of the objects' table is the number of the names' table; 0: it was not made yet. An older
+ * broker, which ran in between, has closed it, and may have used the number again.
+ */
+static ww_status registry_adopt_names(struct registry *registry)
+{
+	uint32_t number = (uint32_t)*table_value(&registry->object_table, 3);
+	ww_status status;
+
+	if (number == 0 || fdstore_adopt(registry->fdstore, number) != WW_OK)
+		return WW_OK;
+	status = fcntl((int)number, F_GET_SEALS) & F_SEAL_GROW
+		? WW_ERR_PROTOCOL /* memory of an object */
+		: table_open(&registry->name_table, (int)number, &name_layout);
+	if (status == WW_OK || status == WW_ERR_NO_MEMORY)
+		return status;
+	ww_log_debug("registry: dropped the table of names");
+	fdstore_forget(registry->fdstore, number);
+	return WW_OK;
+}
+
+static ww_status registry_create_names(struct registry *registry)
+{
+	WW_AUTO_FD int names = -1;
+	uint32_t number;
+
+	ww_try(table_create(&name_layout, &names));
+	ww_try(fdstore_keep(registry->fdstore, &names, 1, &number));
+	ww_try(table_open(&registry->name_table, (int)number, &name_layout));
+	*table_value(&registry->object_table, 3) = number;
+	return WW_OK;
 }
 
 /* Values 1 and 2 of the objects' table are the id of this broker and its successors. */
@@ -333,19 +374,22 @@ static ww_status hold_adopt(struct registry *registry, uint32_t index)
 /* The former broker may have been killed while an object replaced another one. */
 static void registry_end_replaced(struct registry *registry)
 {
+	struct further_name *further;
 	struct object *object;
 
 	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
 		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
-			object_take_name(registry, object);
+			object_take_name(registry, name_first(object));
 	}
+	for (uint32_t at = 0; (further = table_next(&registry->name_table, &at));)
+		object_take_name(registry, (struct name){further->object, further});
 }
 
 static void object_settle_adopted(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	bool is_held = hold_find_of_creator(registry, object) != NULL;
-	uint8_t what = is_held ? 0 : object_without_creator(record);
+	uint8_t what = is_held ? 0 : object_without_creator(registry, object);
 
 	if (object->last_will && !object->creator)
 		(void)object_retire(registry, object);
@@ -408,8 +452,12 @@ static ww_status registry_take_over(struct registry *registry)
 {
 	ww_try(records_adopt(registry, &registry->holder_table, holder_adopt));
 	ww_try(records_adopt(registry, &registry->object_table, object_adopt_record));
+	/* Before holds: who pays depends on names. */
+	ww_try(records_adopt(registry, &registry->name_table, name_adopt));
 	ww_try(records_adopt(registry, &registry->hold_table, hold_adopt));
 	ww_try(fdstore_adopted(registry->fdstore));
+	if (!registry->name_table.base)
+		ww_try(registry_create_names(registry));
 	registry_place_inside(registry);
 	registry_end_replaced(registry);
 	registry_await_exits(registry);
@@ -420,7 +468,7 @@ static ww_status registry_take_over(struct registry *registry)
 
 ww_status registry_open(struct registry *registry)
 {
-	uint32_t numbers[REGISTRY_TABLES];
+	uint32_t numbers[FIRST_TABLES];
 	bool is_first = fcntl((int)registry->fdstore->first, F_GETFD) < 0;
 
 	ww_list_init(&registry->doomed);
@@ -432,13 +480,15 @@ ww_status registry_open(struct registry *registry)
 		ww_try(registry_create_tables(registry, numbers));
 		ww_try(registry_open_tables(registry, numbers));
 		exit_wait_open(registry, holder_look_after);
+		ww_try(registry_create_names(registry));
 		return registry_make_id(registry);
 	}
-	for (uint32_t i = 0; i < REGISTRY_TABLES; i++) {
+	for (uint32_t i = 0; i < FIRST_TABLES; i++) {
 		numbers[i] = registry->fdstore->first + i;
 		ww_try(fdstore_adopt(registry->fdstore, numbers[i]));
 	}
 	ww_try(registry_open_tables(registry, numbers));
+	ww_try(registry_adopt_names(registry));
 	exit_wait_open(registry, holder_look_after);
 	if (!registry_is_named(registry)) /* the first broker was killed before this step */
 		ww_try(registry_make_id(registry));
@@ -455,6 +505,10 @@ void registry_reclaim(struct registry *registry)
 	if (registry->object_table.used == 0 && table_free_items(&registry->object_table)) {
 		item_map_fini(&registry->by_id);
 		item_map_fini(&registry->by_name);
+		is_freed = true;
+	}
+	if (registry->name_table.used == 0 && table_free_items(&registry->name_table)) {
+		item_map_fini(&registry->by_further_name);
 		is_freed = true;
 	}
 	if (registry->hold_table.used == 0 && table_free_items(&registry->hold_table)) {
@@ -474,6 +528,7 @@ void registry_reclaim(struct registry *registry)
 
 static void registry_close_items(struct registry *registry)
 {
+	struct further_name *further;
 	struct object *object;
 	struct hold *hold;
 
@@ -483,6 +538,8 @@ static void registry_close_items(struct registry *registry)
 		object_free_nesting(object);
 		last_will_close(registry, object);
 	}
+	for (uint32_t at = 0; (further = table_next(&registry->name_table, &at));)
+		expiry_stop(&further->expiry);
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
 		if (!hold->is_escrow)
 			continue;
@@ -499,6 +556,7 @@ void registry_close(struct registry *registry)
 	registry_close_tables(registry);
 	item_map_fini(&registry->by_id);
 	item_map_fini(&registry->by_name);
+	item_map_fini(&registry->by_further_name);
 	item_map_fini(&registry->by_number);
 	item_map_fini(&registry->by_process);
 	item_map_fini(&registry->by_pair);

@@ -2,8 +2,9 @@
 /*
  * registry.h - everything that the broker keeps, and how a new broker takes it over
  *
- * Three tables in shared memory (record_table.h) are the truth: objects (object.h), holders, which
- * are processes (holder.h), and holds (hold.h). Records hold no pointers. The item beside each
+ * Four tables in shared memory (record_table.h) are the truth: objects (object.h), their further
+ * names (name.h), holders, which are processes (holder.h), and holds (hold.h). Records hold no
+ * pointers. The item beside each
  * record has the lists, maps and account of this process. A new broker makes the items from the
  * records, and drops the records of what ended in the meantime.
  *
@@ -33,11 +34,18 @@
 #define REGISTRY_NEVER UINT64_MAX
 
 /* Descriptors in the fdstore that are the registry's own. */
-#define REGISTRY_TABLES 3
+#define REGISTRY_TABLES 4
 
+struct further_name;
 struct last_will;
 struct object;
 struct registry;
+
+/* One name of an object, see name.h. */
+struct name {
+	struct object *object;        /* NULL: there is none */
+	struct further_name *further; /* NULL: the one in the object's record */
+};
 
 /*
  * Reported of an object that stays without its creator, to requests that wait for other names
@@ -48,16 +56,17 @@ struct registry;
 /* Added to WW_WIRE_WHAT_...: the object loses its name and goes on without it. */
 #define REGISTRY_NAME_ONLY 0x80
 
-/* @what: REGISTRY_LEFT; or WW_WIRE_WHAT_..., and the object is still as it was. */
-typedef void (*registry_changed)(void *context, struct object *object, uint8_t what);
+/* @what: REGISTRY_LEFT; or WW_WIRE_WHAT_..., and object and name are still as they were. */
+typedef void (*registry_changed)(void *context, struct name name, uint8_t what);
 
 /* Looks after one last will whose process may still run, see exit_wait.h. */
 typedef void (
 	*registry_look)(struct registry *registry, struct last_will *last_will, uint64_t now_ns);
 
 struct registry {
-	struct table object_table, holder_table, hold_table;
-	struct item_map by_id, by_name;        /* objects */
+	struct table object_table, name_table, holder_table, hold_table;
+	struct item_map by_id, by_name; /* objects */
+	struct item_map by_further_name;
 	struct item_map by_number, by_process; /* holders */
 	struct item_map by_pair;               /* holds of processes */
 	struct ww_map by_secret;               /* deliveries, as the next */

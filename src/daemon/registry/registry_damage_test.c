@@ -24,7 +24,7 @@ static uint32_t random_below(uint32_t limit)
 	return (uint32_t)((z ^ (z >> 31)) % limit);
 }
 
-#define TABLES     3
+#define TABLES     4 /* that of names is the last one in a new registry */
 #define TABLE_MOST (1 << 20)
 
 static struct {
@@ -56,7 +56,10 @@ static void restore_snapshot(struct fixture *fixture)
 		assert_int_equal(dup2(fixture->file, (int)number), number);
 }
 
-/* Three that are kept and named; one being written, one removed, one without a name, an escrow. */
+/*
+ * Three that are kept and named, two of them twice; one being written, one removed, one without a
+ * name, an escrow.
+ */
 static void registry_populate(struct fixture *fixture)
 {
 	struct registry *registry = &fixture->registry;
@@ -73,6 +76,12 @@ static void registry_populate(struct fixture *fixture)
 		assert_ok(hold_take(registry, second, object, 1));
 	}
 	assert_ok(hold_escrow(registry, second->account, object, 1, 3, FAR));
+	for (uint32_t number = 1; number <= 2; number++) {
+		struct ww_wire_put further = describe(number, number == 1 ? "f1" : "f2",
+			number == 1 ? WW_WIRE_LIFE_HELD : WW_WIRE_LIFE_KEPT);
+
+		assert_ok(object_add_name(registry, find(fixture, number), 7, &further, 7));
+	}
 	writing.state = WW_WIRE_STATE_WRITING;
 	assert_ok(try_put(fixture, first, &writing, 1, &object));
 	object = put(fixture, first, 5, "removed", WW_WIRE_LIFE_HELD, 1);
@@ -160,6 +169,11 @@ static const struct field hold_fields[] = {FIELD(hold, state), FIELD(hold, objec
 	FIELD(hold, holder), FIELD(hold, generation), FIELD(hold, uid), FIELD(hold, expires_ns),
 	FIELD(hold, since_ns), FIELD(hold, uses), FIELD(hold, access), FIELD(hold, flags)};
 
+static const struct field name_fields[] = {FIELD(name, state), FIELD(name, object),
+	FIELD(name, generation), FIELD(name, sequence), FIELD(name, created_ns),
+	FIELD(name, expires_ns), FIELD(name, uid), FIELD(name, description_bytes),
+	FIELD(name, life)};
+
 /* Every field of every record of a table. */
 static void damage_table(struct fixture *fixture, int table, size_t record_bytes,
 	const struct field *fields, size_t field_count)
@@ -215,10 +229,19 @@ REGISTRY_TEST(damaged_holds)
 	finish_damage(fixture);
 }
 
+REGISTRY_TEST(damaged_names)
+{
+	prepare_damage(fixture);
+	damage_table(fixture, 3, WW_LAYOUT_NAME_RECORD_BYTES, name_fields,
+		sizeof(name_fields) / sizeof(name_fields[0]));
+	finish_damage(fixture);
+}
+
 /* Texts without an end, with what no name has, and the name of another. */
 REGISTRY_TEST(damaged_texts)
 {
 	static const struct field name = FIELD(object, name);
+	static const struct field further = FIELD(name, name);
 	static const struct field program = FIELD(holder, program);
 	static const char *const names[] = {"k2", "../k1", "/", "a\nb", "\xff"};
 	char text[192];
@@ -235,6 +258,8 @@ REGISTRY_TEST(damaged_texts)
 		pwrite(FIRST, text, name.bytes, (off_t)(64 + name.at));
 		/* Of two of one name that stays which was put later. */
 		registry_must_survive(fixture, 1);
+		pwrite(FIRST + 3, text, further.bytes, (off_t)(64 + further.at));
+		registry_must_survive(fixture, 0);
 	}
 	finish_damage(fixture);
 }
@@ -264,6 +289,10 @@ REGISTRY_TEST(damaged_beyond_repair)
 		if (at == 16 || at == 17)
 			continue; /* a capacity that is a little smaller is one too */
 		pwrite(FIRST + (int)(at % TABLES), &byte, 1, (off_t)at);
+		if (at % TABLES == 3) { /* further names are lost, all others are not */
+			registry_must_survive(fixture, 0);
+			continue;
+		}
 		assert_true(open_registry(fixture) < 0);
 		fdstore_close(&fixture->fdstore);
 		restore_snapshot(fixture);

@@ -26,7 +26,7 @@ void drain(struct fixture *fixture)
 	}
 }
 
-static void on_change(void *context, struct object *object, uint8_t what)
+static void on_change(void *context, struct name name, uint8_t what)
 {
 	struct fixture *fixture = context;
 
@@ -34,7 +34,7 @@ static void on_change(void *context, struct object *object, uint8_t what)
 		fixture->told_unnamed++;
 	what &= (uint8_t)~REGISTRY_NAME_ONLY;
 	assert_in_range(what, REGISTRY_LEFT, WW_WIRE_WHAT_LOST);
-	assert_int_not_equal(object_record(&fixture->registry, object)->kind, 0);
+	assert_int_not_equal(object_record(&fixture->registry, name.object)->kind, 0);
 	fixture->told[what]++;
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/object.h"
+#include "daemon/registry/name.h"
 #include "daemon/registry/registry.h"
 
 #define FIRST 400
@@ -61,6 +62,12 @@ struct object *put(struct fixture *fixture, struct holder *creator, uint32_t num
 	const char *name, uint8_t life, size_t fd_count);
 
 struct object *find(struct fixture *fixture, uint32_t number);
+
+/* The object that is found by a name; NULL: none. */
+static inline struct object *find_name(const struct registry *registry, const char *text)
+{
+	return name_find(registry, text).object;
+}
 struct holder *find_holder(struct fixture *fixture, uint8_t number);
 
 void must_have(struct fixture *fixture, uint32_t objects, uint32_t holders, uint32_t holds,

@@ -14,6 +14,8 @@
 
 #define OBJECTS 24
 #define HOLDERS 6
+#define FURTHER 3
+#define ROOT    3 /* behind the users of holders */
 
 struct model_object {
 	uint32_t number; /* 0: none */
@@ -22,6 +24,8 @@ struct model_object {
 	uint8_t fds;
 	uint16_t kind;
 	bool is_named;
+	uint8_t further[FURTHER]; /* lives of further names; 0: none */
+	int further_owner[FURTHER];
 	int creator;      /* -1: has ended */
 	int owner;        /* whose account */
 	uint32_t holders; /* bits */
@@ -68,18 +72,38 @@ static bool model_is_barrier(const struct model_object *item)
 	return item->kind == WW_WIRE_KIND_BARRIER;
 }
 
+static uint32_t model_count_further(const struct model_object *item)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < FURTHER; i++)
+		count += item->further[i] != 0;
+	return count;
+}
+
+static bool model_has_name(const struct model_object *item)
+{
+	return item->is_named || model_count_further(item) > 0;
+}
+
 static void model_settle(struct model_object *item)
 {
 	if (item->holders == 0 && item->life == WW_WIRE_LIFE_HELD && !model_is_barrier(item))
 		item->is_named = false;
+	for (size_t i = 0; i < FURTHER; i++) {
+		if (item->holders == 0 && item->further[i] == WW_WIRE_LIFE_HELD)
+			item->further[i] = 0;
+	}
 	if (item->holders || item->escrows || item->deliveries)
 		return;
-	if (item->state == WW_WIRE_STATE_REMOVED || item->life == WW_WIRE_LIFE_HELD)
+	if (item->state == WW_WIRE_STATE_REMOVED ||
+		(item->life == WW_WIRE_LIFE_HELD && model_count_further(item) == 0))
 		item->number = 0;
 }
 
 static void model_end(struct model_object *item)
 {
+	memset(item->further, 0, sizeof(item->further));
 	item->state = WW_WIRE_STATE_REMOVED;
 	item->escrows = 0;
 	item->deliveries = 0;
@@ -93,7 +117,7 @@ static void model_drop(struct model_object *item, int holder)
 	if (item->creator == holder &&
 		(item->state == WW_WIRE_STATE_WRITING ||
 			(item->state != WW_WIRE_STATE_REMOVED && item->life == WW_WIRE_LIFE_OWNER &&
-				(item->fds == 0 || !item->is_named))))
+				(item->fds == 0 || !model_has_name(item)))))
 		model_end(item);
 	else
 		model_settle(item);
@@ -171,12 +195,57 @@ static void random_name(struct fixture *fixture, struct model_object *item)
 	if (item->is_named || item->state == WW_WIRE_STATE_REMOVED)
 		return;
 	name_of(item, name);
+	if (!model_has_name(item))
+		item->state = WW_WIRE_STATE_SEALED;
+	if (!model_has_name(item) || item->life != WW_WIRE_LIFE_OWNER)
+		item->life = WW_WIRE_LIFE_KEPT;
 	item->is_named = true;
-	item->life = WW_WIRE_LIFE_KEPT;
-	item->state = WW_WIRE_STATE_SEALED;
 	message = describe(item->number, name, item->life);
 	message.state = item->state;
-	assert_ok(object_name(&fixture->registry, item_object(fixture, item), &message, 5));
+	assert_ok(object_add_name(&fixture->registry, item_object(fixture, item),
+		uid_of(item->owner), &message, 5));
+}
+
+static void further_name_of(const struct model_object *item, size_t i, char name[32])
+{
+	snprintf(name, 32, "f/%u/%zu", item->number, i);
+}
+
+/* The first name stays free for the object's user. */
+static void random_further_name(struct fixture *fixture, struct model_object *item)
+{
+	size_t i = random_below(FURTHER);
+	struct ww_wire_put message;
+	uid_t uid;
+	char name[32];
+
+	if (!model_is_memory(item) || item->state == WW_WIRE_STATE_REMOVED || item->further[i])
+		return;
+	if (!item->is_named && !model_has_name(item))
+		return;
+	item->further_owner[i] = item->is_named && random_below(2) ? item->owner % 3 : ROOT;
+	uid = item->further_owner[i] == ROOT ? 0 : uid_of(item->owner);
+	item->further[i] = item->life == WW_WIRE_LIFE_OWNER ? WW_WIRE_LIFE_OWNER
+		: random_below(2)                           ? WW_WIRE_LIFE_KEPT
+							    : WW_WIRE_LIFE_HELD;
+	further_name_of(item, i, name);
+	message = describe(item->number, name, item->further[i]);
+	message.state = item->state;
+	assert_ok(
+		object_add_name(&fixture->registry, item_object(fixture, item), uid, &message, 5));
+	if (item->holders == 0)
+		object_settle(&fixture->registry, item_object(fixture, item));
+	model_settle(item);
+}
+
+/* What becomes of a memory that has lost a name. */
+static void model_without_name(struct model_object *item)
+{
+	if (item->life == WW_WIRE_LIFE_OWNER && (item->fds == 0 || !model_has_name(item)) &&
+		(item->creator < 0 || !(item->holders >> item->creator & 1)))
+		model_end(item);
+	else
+		model_settle(item);
 }
 
 static void random_lose_name(struct fixture *fixture, struct model_object *item)
@@ -191,13 +260,25 @@ static void random_lose_name(struct fixture *fixture, struct model_object *item)
 		item->is_named = false;
 		if (item->life == WW_WIRE_LIFE_KEPT)
 			item->life = WW_WIRE_LIFE_HELD;
-		if (item->life == WW_WIRE_LIFE_OWNER &&
-			(item->creator < 0 || !(item->holders >> item->creator & 1)))
-			model_end(item);
-		else
-			model_settle(item);
+		model_without_name(item);
 	}
-	object_lose_name(&fixture->registry, object, WW_WIRE_WHAT_REMOVED);
+	object_lose_name(&fixture->registry, name_first(object), WW_WIRE_WHAT_REMOVED);
+}
+
+static void random_lose_further_name(struct fixture *fixture, struct model_object *item)
+{
+	size_t i = random_below(FURTHER);
+	struct name name;
+	char text[32];
+
+	if (!item->further[i])
+		return;
+	further_name_of(item, i, text);
+	name = name_find(&fixture->registry, text);
+	assert_non_null(name.further);
+	item->further[i] = 0;
+	model_without_name(item);
+	object_lose_name(&fixture->registry, name, WW_WIRE_WHAT_REMOVED);
 }
 
 static void random_deliver(struct fixture *fixture, struct model_object *item, int holder)
@@ -224,7 +305,7 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	bool is_removed = item->state == WW_WIRE_STATE_REMOVED;
 
 	assert_int_equal(hold != NULL, item->holders >> holder & 1);
-	switch (random_below(8)) {
+	switch (random_below(10)) {
 	case 0:
 		if (hold) {
 			model_drop(item, holder);
@@ -262,6 +343,12 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	case 6:
 		random_lose_name(fixture, item);
 		break;
+	case 7:
+		random_further_name(fixture, item);
+		break;
+	case 8:
+		random_lose_further_name(fixture, item);
+		break;
 	default:
 		random_name(fixture, item);
 		break;
@@ -283,8 +370,15 @@ static void check_item(struct fixture *fixture, const struct model_object *item)
 	assert_int_equal(object->holders, __builtin_popcount(item->holders));
 	assert_int_equal(object_escrows(object), item->escrows + item->deliveries);
 	assert_int_equal(object->creator != NULL, item->creator >= 0);
-	assert_ptr_equal(object_find(&fixture->registry, name),
+	assert_ptr_equal(find_name(&fixture->registry, name),
 		item->is_named && item->state != WW_WIRE_STATE_REMOVED ? object : NULL);
+	for (size_t i = 0; i < FURTHER; i++) {
+		further_name_of(item, i, name);
+		assert_ptr_equal(find_name(&fixture->registry, name),
+			item->further[i] ? object : NULL);
+	}
+	assert_int_equal(object_count_further(&fixture->registry, object),
+		model_count_further(item));
 }
 
 /*
@@ -319,17 +413,18 @@ static uid_t payer_of(struct fixture *fixture, const struct object *object)
 	assert_int_equal(object->own_holds, own);
 	assert_int_equal(object->writers, writers);
 	assert_int_equal(object_account(object)->uid, payer);
-	if (record->state != WW_WIRE_STATE_REMOVED && record->name[0])
+	if (record->state != WW_WIRE_STATE_REMOVED && object_is_named(registry, object))
 		assert_int_equal(count, 0);
-	if (record->state != WW_WIRE_STATE_REMOVED && !record->name[0] && own == 0 && all > 0)
+	if (record->state != WW_WIRE_STATE_REMOVED && !object_is_named(registry, object) &&
+		own == 0 && all > 0)
 		assert_int_equal(count, 1);
 	return payer;
 }
 
 static void check_accounts(struct fixture *fixture, const struct model *model)
 {
-	struct charge sums[3] = {{.bytes = 0}};
-	uint32_t users[3] = {0};
+	struct charge sums[ROOT + 1] = {{.bytes = 0}};
+	uint32_t users[ROOT + 1] = {0};
 	struct accounts *accounts = &fixture->registry.accounts;
 
 	for (int i = 0; i < HOLDERS; i++)
@@ -342,18 +437,22 @@ static void check_accounts(struct fixture *fixture, const struct model *model)
 			continue;
 		sum = &sums[payer_of(fixture, item_object(fixture, item)) - 100];
 		users[item->owner % 3]++;
+		for (size_t k = 0; k < FURTHER; k++) {
+			sums[item->further_owner[k]].objects += item->further[k] != 0;
+			users[item->further_owner[k]] += item->further[k] != 0;
+		}
 		if (item->state != WW_WIRE_STATE_REMOVED) {
 			sum->bytes += 1000 + item->number;
 			sum->objects++;
 			sum->fds += item->fds;
 		}
 	}
-	for (uid_t i = 0; i < 3; i++) {
+	for (uid_t i = 0; i <= ROOT; i++) {
 		struct account *account;
 
 		if (users[i] == 0)
 			continue;
-		account = account_get(accounts, 100 + i);
+		account = account_get(accounts, i == ROOT ? 0 : 100 + i);
 		assert_int_equal(account->used.bytes, sums[i].bytes);
 		assert_int_equal(account->used.objects, sums[i].objects);
 		assert_int_equal(account->used.fds, sums[i].fds);

@@ -14,9 +14,9 @@ REGISTRY_TEST(an_object_comes_and_goes)
 	struct object *object = put(fixture, creator, 5, "a/name", WW_WIRE_LIFE_HELD, 2);
 
 	must_have(fixture, 1, 1, 1, 2);
-	assert_ptr_equal(object_find(registry, "a/name"), object);
+	assert_ptr_equal(find_name(registry, "a/name"), object);
 	assert_ptr_equal(find(fixture, 5), object);
-	assert_null(object_find(registry, "a/nam"));
+	assert_null(find_name(registry, "a/nam"));
 	assert_null(find(fixture, 6));
 	assert_int_equal(creator->account->used.bytes, 1005);
 	assert_int_equal(creator->account->used.holds, 1);
@@ -52,10 +52,10 @@ REGISTRY_TEST(a_holder_takes_with_it_what_lives_by_it)
 	other = find_holder(fixture, 2);
 	holder_end(registry, creator);
 	must_have(fixture, 4, 1, 4, 2);
-	assert_non_null(object_find(registry, "held"));
-	assert_null(object_find(registry, "owner"));
-	assert_non_null(object_find(registry, "kept"));
-	assert_null(object_find(registry, "writing"));
+	assert_non_null(find_name(registry, "held"));
+	assert_null(find_name(registry, "owner"));
+	assert_non_null(find_name(registry, "kept"));
+	assert_null(find_name(registry, "writing"));
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_LOST], 1);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 2);
 	holder_end(registry, other);
@@ -77,13 +77,13 @@ REGISTRY_TEST(a_creator_releases_what_it_put)
 	assert_ok(hold_escrow(registry, creator->account, said, 1, 0, FAR));
 	assert_ok(hold_take(registry, other, said, 1));
 	hold_drop(registry, hold_find(registry, other, said));
-	assert_ptr_equal(object_find(registry, "said"), said);
+	assert_ptr_equal(find_name(registry, "said"), said);
 	assert_ok(hold_take(registry, other, said, 1));
 	hold_drop(registry, hold_find(registry, creator, said));
-	assert_null(object_find(registry, "said"));
+	assert_null(find_name(registry, "said"));
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
 	hold_drop(registry, hold_find(registry, creator, given));
-	assert_ptr_equal(object_find(registry, "given"), given);
+	assert_ptr_equal(find_name(registry, "given"), given);
 	object_end(registry, given, WW_WIRE_WHAT_REMOVED);
 	/* One that was removed before ends once. */
 	said = put(fixture, creator, 3, "said", WW_WIRE_LIFE_OWNER, 0);
@@ -155,7 +155,7 @@ REGISTRY_TEST(time_to_live)
 
 	message.ttl_ns = 1;
 	assert_ok(try_put(fixture, creator, &message, 1, &object));
-	while (object_find(registry, "brief"))
+	while (find_name(registry, "brief"))
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_EXPIRED], 1);
 	assert_int_equal(fixture->told_unnamed, 1);
@@ -166,14 +166,14 @@ REGISTRY_TEST(time_to_live)
 	assert_ok(try_put(fixture, creator, &message, 1, &object));
 	expires_ns = object_record(registry, object)->expires_ns;
 	restart(fixture);
-	object = object_find(registry, "long");
+	object = find_name(registry, "long");
 	assert_non_null(object);
 	assert_true(object_record(registry, object)->expires_ns == expires_ns);
 	assert_non_null(object->expiry);
 	/* What expired while no broker ran ends at once. */
 	object_record(registry, object)->expires_ns = 1;
 	restart(fixture);
-	while (object_find(registry, "long"))
+	while (find_name(registry, "long"))
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_EXPIRED], 2);
 	holder_end(registry, find_holder(fixture, 1));
@@ -207,7 +207,7 @@ REGISTRY_TEST(restarted_with_much_that_another_user_pays)
 	message.bytes = INT64_MAX;
 	assert_ok(try_put(fixture, maker, &message, 1, &object));
 	assert_ok(hold_take(registry, reader, object, 1));
-	object_lose_name(registry, object, WW_WIRE_WHAT_REMOVED);
+	object_lose_name(registry, name_first(object), WW_WIRE_WHAT_REMOVED);
 	hold_drop(registry, hold_find(registry, maker, object));
 	message = describe(2, "a", WW_WIRE_LIFE_HELD);
 	message.bytes = INT64_MAX;
@@ -238,7 +238,7 @@ REGISTRY_TEST(a_put_that_fails_leaves_nothing)
 	assert_null(object);
 	must_have(fixture, 1, 1, 1, 3);
 	/* Of the descriptors of all users together. */
-	hold_drop(registry, hold_find(registry, creator, object_find(registry, "huge")));
+	hold_drop(registry, hold_find(registry, creator, find_name(registry, "huge")));
 	for (uint32_t number = 0; number < 140; number++)
 		put(fixture, creator, 100 + number, "", WW_WIRE_LIFE_HELD, 3);
 	registry->accounts.fd_limit = registry->accounts.fds + 2;
@@ -255,7 +255,7 @@ REGISTRY_TEST(a_lost_supervisor_is_noticed)
 	fixture->supervisor = ww_fd_close(fixture->supervisor);
 	assert_fails(try_put(fixture, creator, &message, 1, &object), WW_ERR_PEER_LOST);
 	must_have(fixture, 0, 1, 0, 0);
-	assert_null(object_find(registry, "x"));
+	assert_null(find_name(registry, "x"));
 	holder_end(registry, creator);
 }
 
@@ -269,8 +269,8 @@ REGISTRY_TEST(a_name_comes_later)
 	memcpy(object_record(registry, object)->name + 1, "unfinished", 11);
 	restart(fixture);
 	object = find(fixture, 1);
-	assert_ok(object_name(registry, object, &message, 3));
-	assert_ptr_equal(object_find(registry, "x"), object);
+	assert_ok(object_add_name(registry, object, 7, &message, 3));
+	assert_ptr_equal(find_name(registry, "x"), object);
 	assert_int_equal(object_record(registry, object)->gid, 3);
 	holder_end(registry, find_holder(fixture, 1));
 	must_have(fixture, 1, 0, 0, 1);
@@ -299,12 +299,12 @@ REGISTRY_TEST(unfinished_ends_are_finished)
 	}
 	restart(fixture);
 	must_have(fixture, 2, 1, 0, 2);
-	assert_non_null(object_find(registry, "owned"));
-	assert_non_null(object_find(registry, "kept"));
+	assert_non_null(find_name(registry, "owned"));
+	assert_non_null(find_name(registry, "kept"));
 	holder_record(registry, find_holder(fixture, 1))->state = 0;
 	restart(fixture);
 	must_have(fixture, 1, 0, 0, 1);
-	object_end(registry, object_find(registry, "kept"), WW_WIRE_WHAT_REMOVED);
+	object_end(registry, find_name(registry, "kept"), WW_WIRE_WHAT_REMOVED);
 }
 
 /* A removed object that is held keeps its id; another one may come with the same. */
@@ -352,14 +352,16 @@ static void must_have_replaced(struct fixture *fixture, const char *name, uint32
 	uint32_t former)
 {
 	const struct ww_layout_object_record *record;
+	struct object *object;
 
 	restart(fixture);
 	assert_non_null(find(fixture, number));
-	assert_ptr_equal(object_find(&fixture->registry, name), find(fixture, number));
-	assert_null(object_find_replacement(&fixture->registry, name));
-	record = object_record(&fixture->registry, find(fixture, former));
+	assert_ptr_equal(find_name(&fixture->registry, name), find(fixture, number));
+	assert_null(name_find_replacement(&fixture->registry, name).object);
+	object = find(fixture, former);
+	record = object_record(&fixture->registry, object);
 	assert_string_equal((const char *)record->name, "");
-	assert_true(object_has_lost_name(record));
+	assert_true(object_has_lost_name(&fixture->registry, object));
 	assert_int_equal(record->life, WW_WIRE_LIFE_HELD);
 }
 
@@ -385,7 +387,7 @@ REGISTRY_TEST(a_replacement_is_one_step)
 	must_have_replaced(fixture, "x", 4, 5);
 	holder_end(registry, find_holder(fixture, 1));
 	must_have(fixture, 1, 0, 0, 1);
-	object_end(registry, object_find(registry, "x"), WW_WIRE_WHAT_REMOVED);
+	object_end(registry, find_name(registry, "x"), WW_WIRE_WHAT_REMOVED);
 }
 
 /* Which has the name when it is ready, and not before. */
@@ -396,18 +398,18 @@ REGISTRY_TEST(a_replacement_is_written)
 	struct object *old = put(fixture, creator, 1, "x", WW_WIRE_LIFE_KEPT, 1);
 	struct object *object = put_writing(fixture, writer, 2, "x");
 
-	assert_ptr_equal(object_find(registry, "x"), old);
-	assert_ptr_equal(object_find_replacement(registry, "x"), object);
+	assert_ptr_equal(find_name(registry, "x"), old);
+	assert_ptr_equal(name_find_replacement(registry, "x").object, object);
 	restart(fixture);
-	assert_ptr_equal(object_find(registry, "x"), find(fixture, 1));
-	assert_ptr_equal(object_find_replacement(registry, "x"), find(fixture, 2));
+	assert_ptr_equal(find_name(registry, "x"), find(fixture, 1));
+	assert_ptr_equal(name_find_replacement(registry, "x").object, find(fixture, 2));
 	/* The next one takes its place; its own end changes nothing. */
 	put_writing(fixture, find_holder(fixture, 2), 3, "x");
-	assert_true(object_has_lost_name(object_record(registry, find(fixture, 2))));
+	assert_true(object_has_lost_name(registry, find(fixture, 2)));
 	holder_end(registry, find_holder(fixture, 2));
 	assert_null(find(fixture, 2));
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_LOST], 2);
-	assert_ptr_equal(object_find(registry, "x"), find(fixture, 1));
+	assert_ptr_equal(find_name(registry, "x"), find(fixture, 1));
 	/* Sealed, by a broker that went no further. */
 	object = put_writing(fixture, find_holder(fixture, 1), 4, "x");
 	object_record(registry, object)->state = WW_WIRE_STATE_SEALED;
@@ -424,9 +426,84 @@ REGISTRY_TEST(a_replacement_is_written)
 	must_have_replaced(fixture, "x", 7, 6);
 	put_writing(fixture, find_holder(fixture, 1), 8, "x");
 	object_end(registry, find(fixture, 7), WW_WIRE_WHAT_EXPIRED);
-	assert_ptr_equal(object_find(registry, "x"), find(fixture, 8));
-	assert_false(object_is_replacement(registry, find(fixture, 8)));
+	assert_ptr_equal(find_name(registry, "x"), find(fixture, 8));
+	assert_false(name_is_replacement(registry, name_first(find(fixture, 8))));
 	holder_end(registry, find_holder(fixture, 1));
+}
+
+static struct object *add_name(struct fixture *fixture, uint32_t number, const char *name,
+	uint8_t life, uint64_t ttl_ns)
+{
+	struct object *object = find(fixture, number);
+	struct ww_wire_put message = describe(number, name, life);
+
+	message.ttl_ns = ttl_ns;
+	assert_ok(object_add_name(&fixture->registry, object, 7, &message, 7));
+	return object;
+}
+
+/* Each name lives for itself; the object as long as one that is kept, or a hold. */
+REGISTRY_TEST(further_names)
+{
+	struct holder *creator = add_holder(fixture, 1, 7);
+	struct object *object = put(fixture, creator, 1, "first", WW_WIRE_LIFE_KEPT, 1);
+	const char *const names[] = {"first", "held", "kept", "brief"};
+
+	add_name(fixture, 1, "held", WW_WIRE_LIFE_HELD, 0);
+	add_name(fixture, 1, "kept", WW_WIRE_LIFE_KEPT, 0);
+	add_name(fixture, 1, "brief", WW_WIRE_LIFE_KEPT, 1);
+	restart(fixture);
+	object = find(fixture, 1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_ptr_equal(find_name(registry, names[i]), object);
+	while (find_name(registry, "brief"))
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+	object_lose_name(registry, name_find(registry, "first"), WW_WIRE_WHAT_REMOVED);
+	assert_false(object_has_lost_name(registry, object));
+	/* It is the first one again, and killed when all but its first byte was written. */
+	add_name(fixture, 1, "again", WW_WIRE_LIFE_KEPT, 0);
+	assert_string_equal((const char *)object_record(registry, object)->name, "again");
+	object_record(registry, object)->name[0] = 0;
+	restart(fixture);
+	assert_null(find_name(registry, "again"));
+	holder_end(registry, find_holder(fixture, 1));
+	assert_null(find_name(registry, "held"));
+	assert_ptr_equal(find_name(registry, "kept"), find(fixture, 1));
+	must_have(fixture, 1, 0, 0, 1);
+	object_lose_name(registry, name_find(registry, "kept"), WW_WIRE_WHAT_REMOVED);
+}
+
+/* Also by one that is written, and if a former broker was killed half way. */
+REGISTRY_TEST(further_names_are_replaced)
+{
+	struct holder *creator = add_holder(fixture, 1, 7);
+	struct object *object;
+
+	put(fixture, creator, 1, "a", WW_WIRE_LIFE_KEPT, 1);
+	put(fixture, creator, 2, "b", WW_WIRE_LIFE_KEPT, 1);
+	add_name(fixture, 1, "x", WW_WIRE_LIFE_KEPT, 0);
+	object = add_name(fixture, 2, "x", WW_WIRE_LIFE_KEPT, 0);
+	assert_ptr_equal(find_name(registry, "x"), object);
+	assert_int_equal(object_count_further(registry, find(fixture, 1)), 0);
+	put(fixture, creator, 3, "y", WW_WIRE_LIFE_KEPT, 1);
+	object_record(registry, find(fixture, 3))->name[0] = 'x';
+	restart(fixture);
+	assert_ptr_equal(find_name(registry, "x"), find(fixture, 3));
+	assert_int_equal(object_count_further(registry, find(fixture, 2)), 0);
+	creator = find_holder(fixture, 1);
+	object = put_writing(fixture, creator, 4, "c");
+	add_name(fixture, 4, "x", WW_WIRE_LIFE_KEPT, 0);
+	assert_ptr_equal(find_name(registry, "x"), find(fixture, 3));
+	assert_ptr_equal(name_find_replacement(registry, "x").object, object);
+	object_seal(registry, object, WW_WIRE_STATE_SEALED);
+	assert_ptr_equal(find_name(registry, "x"), object);
+	assert_ptr_equal(find_name(registry, "c"), object);
+	/* The end of the object is the end of all its names. */
+	object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+	assert_null(find_name(registry, "x"));
+	for (uint32_t number = 1; number <= 3; number++)
+		object_end(registry, find(fixture, number), WW_WIRE_WHAT_REMOVED);
+	holder_end(registry, creator);
 }
 
 /* How long it takes at best, so that nothing that happens beside it counts. */
