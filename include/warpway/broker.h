@@ -296,7 +296,8 @@ struct ww_put_params {
 
 /**
  * ww_memory_put() - put a memory into a broker, under a name
- * @memory:  borrowed; made by this process. While it lives this process holds the object
+ * @memory:  borrowed; made by this process, or a memory of this user that it has for writing. While
+ *           it lives this process holds the object
  * @broker:  borrowed; NULL: the broker that the memory is in (ww_memory_broker()), else the default
  *           broker, which the memory keeps open
  * @name:    borrowed; NULL: no name, found by tokens only
@@ -309,22 +310,34 @@ struct ww_put_params {
  * gives it the name. After the last unref of the memory this process does not hold the object any
  * more. A second put under the same name succeeds if it has the same mode, life, state, group, time
  * to live (which counts from the first put) and array. Otherwise it returns WW_ERR_EXISTS and
- * changes nothing, also with WW_PUT_REPLACE: to put it with others, remove its name first.
- * Memory that was wrapped is put with WW_LIFE_OWNER: its name stays until it is removed, the
- * process ends or its connection closes (ww_broker_unref()). Once no part of the allocation is
- * wrapped any more, the name opens nothing. Remove the name when the part that it names ends.
+ * changes nothing. With WW_PUT_REPLACE it gives the name another life, time to live, array or part
+ * of the memory; to put the memory with another mode, group or state, remove all its names first.
+ *
+ * A further name: a memory may have up to 4,097 names, and so may the parts of an allocation
+ * (ww_memory_wrap()), which are one object. Life held or kept, time to live and array are of the
+ * name; mode, group and state are of the object, so a further put needs the same ones. It may come
+ * from another process of the same user (or from root) that has got the memory for writing. Each
+ * name counts as one object of the user who puts it. The right to any of the names is the right to
+ * the whole allocation, since the descriptor covers that: use different allocations for readers who
+ * must not see each other's data.
+ *
+ * Memory that was wrapped is put with WW_LIFE_OWNER, by the process that wrapped it. Its names end
+ * with that part, by its last ww_memory_unref(), before ww_wrap_params.release is called. That call
+ * makes one round trip for each name then. If the broker does not answer in time
+ * (ww_broker_params.timeout_ns), release is called only when no part of the allocation is wrapped
+ * any more.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
  *         (the name is taken, the record says by which process; or the memory is in the broker
- *         already under another name or with other parameters); WW_ERR_STATE (put as being written,
- *         while other processes may have it by a token; or put as sealed, while another process
- *         holds it for writing: the record names the process); WW_ERR_UNSUPPORTED
+ *         already with other parameters: the record says which); WW_ERR_STATE (put as being
+ *         written, while other processes may have it by a token; or put as sealed, while another
+ *         process holds it for writing: the record names the process); WW_ERR_UNSUPPORTED
  *         (WW_STATE_READ_ONLY, and this memory cannot be made read-only where it is mapped);
- *         WW_ERR_QUOTA (the record says which quota and how much); WW_ERR_ACCESS (the name belongs
- *         to another user, the caller is not in the group, or the memory is mapped read-only here);
- *         WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
+ *         WW_ERR_QUOTA (the record says which quota and how much); WW_ERR_ACCESS (the name, or a
+ *         memory that is in the broker, belongs to another user, the caller is not in the group, or
+ *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
  *         ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,

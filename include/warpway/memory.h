@@ -198,9 +198,9 @@ struct ww_wrap_params {
  * @out_memory:  the caller's; NULL on failure. Exactly the span: its pointer is @pointer
  *
  * The call copies and maps nothing. It finds out whether and how the memory can be shared;
- * ww_memory_info.kind says how. A process that imports the memory can reach the whole allocation,
- * because CUDA can share only whole allocations. Another wrap of the same allocation, at any place
- * in it, needs no further handle.
+ * ww_memory_info.kind says how. A process that imports the memory, or gets it by a name, can reach
+ * the whole allocation, because CUDA can share only whole allocations. Another wrap of the same
+ * allocation, at any place in it, needs no further handle.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (this memory cannot be shared: managed memory, the default
  *         pool, a pool or an allocation of cuMemCreate() without descriptors, memory of malloc(),

@@ -67,6 +67,8 @@ struct ww_memory {
 	struct ww_memory *whole; /* of a view: a reference; else NULL */
 	const struct ww_view_class *class; /* of a view; else NULL */
 	struct ww_list link;               /* of a view: in its whole's views */
+	struct ww_attachments attachments; /* of a view: only of a part that was wrapped */
+	bool is_lent; /* such a part has ended, but a name of it may still be in a broker */
 
 	/* Not in a view. */
 	struct ww_map_node node;           /* in the cache, under its lock */
@@ -74,7 +76,6 @@ struct ww_memory {
 	_Atomic(bool) is_chunk;            /* of a pool: only slices of it are handed out */
 	_Atomic(bool) is_kept;             /* for a moment after its last use (import_cache.h) */
 	bool is_own_mapping;               /* by WW_IMPORT_OWN_MAPPING: no import finds it */
-	struct ww_attachments attachments;
 
 	pthread_mutex_t views_lock; /* of the next; the last lock taken, see view.h */
 	struct ww_list views;       /* by their links, oldest first, without references */

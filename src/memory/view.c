@@ -18,6 +18,8 @@ void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64
 	view->access = access;
 	view->whole = whole;
 	view->class = class;
+	view->attachments = (struct ww_attachments){NULL};
+	view->is_lent = false;
 	ww_list_init(&view->link);
 }
 
@@ -32,6 +34,7 @@ void ww_memory_view_enter(struct ww_memory *view)
 
 void ww_memory_view_leave(struct ww_memory *view)
 {
+	ww_attachments_fini(&view->attachments);
 	if (ww_ref_is_inherited(&view->whole->ref))
 		return;
 	pthread_mutex_lock(&view->whole->views_lock);

@@ -27,7 +27,10 @@ void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64
 /* From now on it can be found. */
 void ww_memory_view_enter(struct ww_memory *view);
 
-/* From now on it cannot be found. Before its whole is given back; not twice. */
+/*
+ * From now on it cannot be found; what lasts as long as it has ended. Before its whole is given
+ * back; not twice.
+ */
 void ww_memory_view_leave(struct ww_memory *view);
 
 /* The same, if it has one reference. Return: whether it has. */

@@ -8,9 +8,10 @@
  * made at its address are two. A pointer into memory of this library needs no such thing: it is a
  * view of that memory.
  *
- * When a part ends, its maker is told (ww_wrap_params.release). If others of this process hold the
- * whole by an import, they can still reach its bytes. Then the part waits in the wrapping, at the
- * latest until the whole has ended and its page is withdrawn.
+ * When a part ends, its names in brokers are removed, and its maker is told
+ * (ww_wrap_params.release). If others of this process hold the whole by an import, they can still
+ * reach its bytes. Then the part waits in the wrapping, at the latest until the whole has ended and
+ * its page is withdrawn.
  *
  * The lock is held while a whole is made, so that two threads make one. A whole takes itself out
  * when it ends.
@@ -42,6 +43,7 @@ struct wrapping {
 	bool is_stale;       /* another allocation was seen in its place */
 	uint64_t part_count; /* wrapped, and not ended */
 	struct part *ended;  /* whose makers are still to be told */
+	struct part *lent;   /* the same, but not before the end of the whole (ww_memory.is_lent) */
 };
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
@@ -81,11 +83,13 @@ static struct wrapping *find_wrapping(struct ww_memory *whole)
  */
 static struct part *end_part(struct wrapping *wrapping, struct part *part)
 {
+	struct part **list = part->view.is_lent ? &wrapping->lent : &wrapping->ended;
 	struct part *ended;
 
 	pthread_mutex_lock(&lock);
-	part->next = wrapping->ended;
-	ended = wrapping->ended = part;
+	part->next = *list;
+	*list = part;
+	ended = wrapping->ended;
 	if (wrapping->part_count == 1 ||
 		atomic_load(&wrapping->whole->ref.count) > wrapping->part_count)
 		ended = NULL;
@@ -150,6 +154,7 @@ static void detach(struct ww_attachment *attachment)
 		ww_map_fini(&wrappings);
 	pthread_mutex_unlock(&lock);
 	tell(wrapping->ended);
+	tell(wrapping->lent);
 	free(wrapping);
 }
 

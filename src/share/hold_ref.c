@@ -31,9 +31,7 @@ struct ww_hold_ref {
 	uint8_t id[WW_OBJECT_ID_BYTES];
 
 	/* Under the lock of all keepings, in which nothing is called. */
-	uint32_t state; /* WW_STATE_...; 0: it was never said */
-	uint64_t offset;
-	uint64_t bytes;      /* 0: all of it */
+	uint32_t state;      /* WW_STATE_...; 0: it was never said */
 	struct known *known; /* owned; NULL: nothing */
 };
 
@@ -190,33 +188,6 @@ void ww_hold_ref_note_state(struct ww_attachments *thing, struct ww_broker *brok
 	pthread_mutex_lock(&lock);
 	hold_ref->state = state;
 	pthread_mutex_unlock(&lock);
-}
-
-void ww_hold_ref_note_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
-	uint64_t bytes)
-{
-	struct ww_hold_ref *hold_ref = find(thing, broker);
-
-	if (!hold_ref)
-		return;
-	pthread_mutex_lock(&lock);
-	hold_ref->offset = offset;
-	hold_ref->bytes = bytes;
-	pthread_mutex_unlock(&lock);
-}
-
-bool ww_hold_ref_is_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
-	uint64_t bytes)
-{
-	struct ww_hold_ref *hold_ref = find(thing, broker);
-	bool is_part;
-
-	if (!hold_ref || !ww_broker_client_is_held(broker, hold_ref->id))
-		return true;
-	pthread_mutex_lock(&lock);
-	is_part = hold_ref->offset == offset && hold_ref->bytes == bytes;
-	pthread_mutex_unlock(&lock);
-	return is_part;
 }
 
 static bool is_of(const struct known *known, const struct ww_token_info *token)

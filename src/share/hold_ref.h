@@ -61,14 +61,6 @@ struct ww_broker *ww_hold_ref_only_broker(struct ww_attachments *thing);
 /* The state that the object is in, as this process put it or was told. */
 void ww_hold_ref_note_state(struct ww_attachments *thing, struct ww_broker *broker, uint32_t state);
 
-/* Which part of the memory this process put; 0 bytes: all of it. */
-void ww_hold_ref_note_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
-	uint64_t bytes);
-
-/* Whether that may be put again: it is in no broker here, or this part of it is. */
-bool ww_hold_ref_is_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
-	uint64_t bytes);
-
 /*
  * The hold reference of the object, if there is one, is made ready to learn. Return: WW_OK;
  * WW_ERR_NO_MEMORY.

@@ -10,6 +10,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "share/choose_broker.h"
+#include "share/part_name.h"
 #include "share/put_request.h"
 #include "wire/name.h"
 
@@ -54,22 +55,6 @@ static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params
 			"memory that was wrapped lives as long as its owner keeps it: put it with "
 			"WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
 	return WW_OK;
-}
-
-/*
- * The broker has one description of an object, which says what part of the memory its name stands
- * for.
- */
-static ww_status check_part(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_description *part)
-{
-	struct ww_memory *whole = ww_memory_whole(memory);
-
-	if (ww_hold_ref_is_part(&whole->attachments, broker, part->span_offset, part->span_bytes))
-		return WW_OK;
-	return ww_fail(WW_ERR_EXISTS,
-		"the allocation of this memory is in the broker already, for another part of it or for "
-		"a token; put it before its first token is made");
 }
 
 static ww_status read_params(const struct ww_put_params *params, const struct ww_memory *memory,
@@ -119,8 +104,8 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_BROKER struct ww_broker *opened = NULL;
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PART_NAME struct ww_part_name *part_name = NULL;
 	struct ww_put_params ours;
-	struct ww_description part;
 	struct ww_memory *whole;
 	ww_status status;
 	bool is_protected;
@@ -133,13 +118,11 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 		ww_try(ww_name_check(name));
 	if (ours.array)
 		ww_try(ww_array_check(ours.array, memory->bytes));
-	ww_try(ww_memory_describe(memory, &part));
 	whole = ww_memory_whole(memory);
 	ww_try(ww_hold_ref_check(&whole->attachments));
 	status = ww_choose_broker_of(memory, &broker, &opened, timeout_ns);
 	if (status != WW_OK)
 		return status;
-	ww_try(check_part(memory, broker, &part));
 	ww_try(ww_put_request_init(&offer, memory, ours.state & ~(uint32_t)WW_STATE_READ_ONLY,
 		ours.array));
 	offer.put.life = (uint8_t)ours.life;
@@ -149,11 +132,11 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
+	ww_try(ww_part_name_new(memory, broker, name, &part_name));
 	ww_try(protect(whole->mapping, ours.state, &is_protected));
 	status = ww_put_request_put(&offer, &whole->attachments, broker, timeout_ns);
 	if (status == WW_OK)
-		ww_hold_ref_note_part(&whole->attachments, broker, part.span_offset,
-			part.span_bytes);
+		ww_part_name_attach(ww_steal(part_name), memory, offer.put.id);
 	else if (is_protected)
 		unprotect(whole->mapping);
 	return status;

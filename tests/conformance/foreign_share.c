@@ -151,8 +151,19 @@ SCENE_CASE(foreign_name_after_token, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
 }
 
-/* The broker has one description for an object, and so one part that a name stands for. */
-SCENE_CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
+static void must_name(const char *name, uint64_t offset)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	OWN(memory) ww_memory *part;
+
+	MUST_OK(ww_memory_get(scene.device, scene.broker, name, NULL, 0, NULL, &part, &info));
+	MUST_EQUAL(offset, info.offset);
+	MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+	MUST_EQUAL(offset, memory_info(part).offset);
+}
+
+/* Each part of a memory has its own name. */
+SCENE_CASE(foreign_parts_have_names, WW_CAP_EXPORT)
 {
 	ww_memory *parts[2];
 	OWN(memory) ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
@@ -161,11 +172,126 @@ SCENE_CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
 		MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + i,
 			FOREIGN_SPAN, NULL, &parts[i]));
 	MUST_OK(ww_memory_put(parts[0], scene.broker, NULL, NULL, 0, NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "part",
-		ww_memory_put(parts[1], scene.broker, "x", NULL, 0, NULL));
-	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", NULL, 0, NULL));
+	MUST_OK(ww_memory_put(parts[1], scene.broker, "x", NULL, 0, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "a second put changes nothing",
+		ww_memory_put(parts[0], scene.broker, "x", NULL, 0, NULL));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", PUT(.flags = WW_PUT_REPLACE), 0, NULL));
+	must_name("x", 0);
+	MUST_OK(ww_memory_put(parts[1], scene.broker, "x", PUT(.flags = WW_PUT_REPLACE), 0, NULL));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, "y", PUT(.life = WW_LIFE_KEPT), 0, NULL));
+	must_name("x", 1);
+	must_name("y", 0);
+	MUST_OK(ww_broker_remove(scene.broker, "y"));
+	must_name("x", 1);
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(parts[i]);
+}
+
+struct piece {
+	const char *name;
+	ww_memory *memory;
+	int releases;
+};
+
+/* The bytes are the maker's again, so no process may find them by the name. */
+static void must_be_unnamed(void *context)
+{
+	struct piece *piece = context;
+	ww_memory *memory;
+
+	MUST_REFUSE(WW_ERR_NOT_FOUND, piece->name,
+		ww_memory_get(scene.device, scene.broker, piece->name, NULL, 0, NULL, &memory,
+			NULL));
+	piece->releases++;
+}
+
+static void put_piece(const struct allocation *allocation, ww_broker *broker, struct piece *piece,
+	uint64_t offset)
+{
+	MUST_OK(ww_memory_wrap(scene.device, allocation_at(allocation, offset), FOREIGN_SPAN,
+		WW_PARAMS(struct ww_wrap_params, .release = must_be_unnamed, .context = piece),
+		&piece->memory));
+	MUST_OK(ww_memory_put(piece->memory, broker, piece->name, PUT(.state = WW_STATE_SHARED), 0,
+		NULL));
+}
+
+CASE(foreign_names_end_with_their_parts, WW_CAP_FOREIGN)
+{
+	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
+		struct piece pieces[] = {{.name = "a"}, {.name = "b"}, {.name = "c"},
+			{.name = "d"}};
+		struct allocation allocation;
+		ww_device *device = foreign_begin(&allocation, foreign_shareable[i]);
+
+		scene_begin();
+		for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+			put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+		MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "b, too",
+			PUT(.state = WW_STATE_SHARED), 0, NULL));
+		scene_has_objects(1);
+		ww_memory_unref(pieces[1].memory);
+		MUST_EQUAL(1, pieces[1].releases);
+		MUST_REFUSE(WW_ERR_NOT_FOUND, "b, too", ww_broker_remove(scene.broker, "b, too"));
+		/* The name is free, also for a part that has another one. */
+		MUST_OK(ww_memory_put(pieces[2].memory, scene.broker, "b",
+			PUT(.state = WW_STATE_SHARED), 0, NULL));
+		must_name("b", 2 * FOREIGN_SPAN);
+		must_name("a", 0);
+		for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
+			if (k != 1)
+				ww_memory_unref(pieces[k].memory);
+			MUST_EQUAL(1, pieces[k].releases);
+		}
+		scene_end();
+		foreign_end(device, &allocation);
+	}
+}
+
+/* A name that was taken from one part and given to another one is that one's. */
+CASE(foreign_name_passes_to_another_part, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+
+	scene_begin();
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+	MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "a",
+		PUT(.state = WW_STATE_SHARED, .flags = WW_PUT_REPLACE), 0, NULL));
+	pieces[0].name = "none";
+	ww_memory_unref(pieces[0].memory);
+	MUST_EQUAL(1, pieces[0].releases);
+	must_name("a", FOREIGN_SPAN);
+	ww_memory_unref(pieces[1].memory);
+	MUST_EQUAL(1, pieces[1].releases);
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
+/* While the broker does not answer, the bytes are not given back: a name may lead to them. */
+CASE(foreign_part_stays_lent_without_an_answer, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	OWN(broker) ww_broker *hasty;
+
+	scene_begin();
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .timeout_ns = 100000000),
+		&hasty));
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+		put_piece(&allocation, k ? scene.broker : hasty, &pieces[k], k * FOREIGN_SPAN);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	ww_memory_unref(pieces[0].memory);
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	MUST_EQUAL(0, pieces[0].releases);
+	ww_memory_unref(pieces[1].memory);
+	MUST_EQUAL(1, pieces[1].releases);
+	MUST_EQUAL(1, pieces[0].releases);
+	hasty = ww_broker_unref(hasty);
+	scene_end();
+	foreign_end(device, &allocation);
 }
 
 /* By descriptor the part itself comes home. */
