@@ -663,6 +663,7 @@ def removed_objects_are_told_while_they_are_held():
     listing = spoken("ls", "--all")
     expect([(entry["state"], entry["name"]) for entry in listing] == [("sealed", "")], str(listing))
     refused(1, "no object 'held'", "rm", "--end", "held")
+    refused(1, f"warpway rm --end {listing[0]['id']}", "rm", listing[0]["id"])
     expect(done("rm", "--end", listing[0]["id"]) == b"", "it says who holds it")
     refused(1, listing[0]["id"], "rm", "--end", listing[0]["id"])
     listing = spoken("ls", "--all")

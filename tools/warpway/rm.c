@@ -77,6 +77,17 @@ static ww_status remove_name(struct rm *work, const char *name)
 	return status;
 }
 
+/* Return: the exit code. */
+static int fail_remove(const struct rm *work, ww_status status, const char *word)
+{
+	uint8_t id[WW_OBJECT_ID_BYTES];
+
+	if (status != WW_ERR_NOT_FOUND || work->ends || !read_id(word, id))
+		return broker_fail(status, "cannot remove %s", word);
+	complain("no object has the name %s; an id needs --end: warpway rm --end %s", word, word);
+	return EXIT_FAILED;
+}
+
 static void print_if_held(const struct holder_report *report, const struct ww_object_info *removed)
 {
 	for (size_t i = 0; i < report->object_count; i++) {
@@ -122,7 +133,7 @@ static int run(struct request *request)
 	for (char **name = request->words; *name; name++) {
 		ww_status status = rm.ends ? end_object(request->broker, *name)
 					   : remove_name(&rm, *name);
-		int failed = status ? broker_fail(status, "cannot remove %s", *name) : EXIT_DONE;
+		int failed = status ? fail_remove(&rm, status, *name) : EXIT_DONE;
 
 		code = code ? code : failed;
 	}
