@@ -3,6 +3,7 @@
  * put.c - putting a memory into a broker, and sealing it there
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cancel.h"
@@ -20,8 +21,29 @@
 
 #define SEALED_READ_ONLY (WW_STATE_SEALED | WW_STATE_READ_ONLY)
 
+#define STATE_TEXT_BYTES 32
+
+/* "shared and read-only", for a message. A number that is no state stays a number. */
+static const char *state_text(uint32_t state, char out_text[STATE_TEXT_BYTES])
+{
+	static const char *const names[] = {[WW_STATE_WRITING] = "writing",
+		[WW_STATE_SEALED] = "sealed",
+		[WW_STATE_SHARED] = "shared",
+		[WW_STATE_REMOVED] = "removed"};
+	uint32_t plain = state & ~(uint32_t)WW_STATE_READ_ONLY;
+
+	if (plain >= WW_STATE_WRITING && plain <= WW_STATE_REMOVED)
+		snprintf(out_text, STATE_TEXT_BYTES, "%s%s", names[plain],
+			plain == state ? "" : " and read-only");
+	else
+		snprintf(out_text, STATE_TEXT_BYTES, "%" PRIu32, state);
+	return out_text;
+}
+
 static ww_status check_params(const struct ww_put_params *params)
 {
+	char state[STATE_TEXT_BYTES];
+
 	if (params->mode > MODE_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"0%" PRIo32 " is no mode of an object; use 0 to 0777", params->mode);
@@ -31,9 +53,9 @@ static ww_status check_params(const struct ww_put_params *params)
 	if (params->state != SEALED_READ_ONLY &&
 		(params->state < WW_STATE_WRITING || params->state > WW_STATE_SHARED))
 		return ww_fail(WW_ERR_INVALID,
-			"an object cannot be put in state %" PRIu32
-			"; use WW_STATE_WRITING, WW_STATE_SEALED or WW_STATE_SHARED",
-			params->state);
+			"an object cannot be put in state %s; use WW_STATE_WRITING, WW_STATE_SEALED or "
+			"WW_STATE_SHARED",
+			state_text(params->state, state));
 	if (params->flags & ~WW_PUT_REPLACE || params->reserved)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a put",
 			params->reserved ? (uint64_t)params->reserved : params->flags);
@@ -167,6 +189,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	struct ww_description description;
 	WW_AUTO_REQUEST struct ww_request request;
+	char text[STATE_TEXT_BYTES];
 	bool is_protected;
 	ww_status status;
 
@@ -176,9 +199,8 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_try(ww_memory_check(memory));
 	if (state != WW_STATE_SEALED && state != WW_STATE_SHARED && state != SEALED_READ_ONLY)
 		return ww_fail(WW_ERR_INVALID,
-			"writing cannot end in state %" PRIu32
-			"; use WW_STATE_SEALED or WW_STATE_SHARED",
-			state);
+			"writing cannot end in state %s; use WW_STATE_SEALED or WW_STATE_SHARED",
+			state_text(state, text));
 	ww_try(ww_memory_describe(memory, &description));
 	ww_try(ww_hold_ref_check(&whole->attachments));
 	memcpy(message.id, description.object_id, sizeof(message.id));

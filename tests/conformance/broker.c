@@ -236,8 +236,8 @@ SCENE_CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
 	refuse_put(memory, WW_ERR_INVALID, "size", &(struct ww_put_params){0});
 	refuse_put(memory, WW_ERR_INVALID, "mode", PUT(.mode = 01000));
 	refuse_put(memory, WW_ERR_INVALID, "life", PUT(.life = 4));
-	refuse_put(memory, WW_ERR_INVALID, "state", PUT(.state = WW_STATE_REMOVED));
-	refuse_put(memory, WW_ERR_INVALID, "state", PUT(.state = 77));
+	refuse_put(memory, WW_ERR_INVALID, "state removed;", PUT(.state = WW_STATE_REMOVED));
+	refuse_put(memory, WW_ERR_INVALID, "state 77;", PUT(.state = 77));
 	refuse_put(memory, WW_ERR_INVALID, "flags", PUT(.flags = 2));
 	refuse_put(memory, WW_ERR_INVALID, "", PUT(.reserved = 1));
 	refuse_put(memory, WW_ERR_INVALID, "time to live", PUT(.ttl_ns = 1));
@@ -367,7 +367,7 @@ SCENE_CASE(broker_seal_refuses, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
-	MUST_REFUSE(WW_ERR_INVALID, "state",
+	MUST_REFUSE(WW_ERR_INVALID, "state writing;",
 		ww_memory_publish(memory, scene.broker, WW_STATE_WRITING, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "state",
 		ww_memory_publish(memory, scene.broker, WW_STATE_REMOVED, NULL));

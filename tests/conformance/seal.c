@@ -139,7 +139,7 @@ SCENE_CASE(seal_read_only_refused, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_put(memory, scene.broker, "y",
 		WW_PARAMS(struct ww_put_params, .state = WW_STATE_READ_ONLY), 0, NULL));
 	must_have(memory, WW_ACCESS_READ);
-	MUST_REFUSE(WW_ERR_INVALID, "state",
+	MUST_REFUSE(WW_ERR_INVALID, "state shared and read-only;",
 		ww_memory_publish(memory, scene.broker, WW_STATE_SHARED | WW_STATE_READ_ONLY,
 			NULL));
 }
