@@ -177,6 +177,24 @@ SCENE_CASE(seal_read_only_wrapped, WW_CAP_FOREIGN | NEEDS_CUDA)
 	}
 }
 
+/* What was held for writing before it was sealed is mapped for reading only. */
+SCENE_CASE(seal_object_is_mapped, WW_CAP_EXPORT)
+{
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
+	OWN(object) ww_object *object = NULL;
+	OWN(memory) ww_memory *mapped = NULL;
+	struct ww_token token = token_of(memory, WW_ACCESS_WRITE);
+
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	MUST_REFUSE(WW_ERR_ACCESS, "sealed, for reading only; use WW_ACCESS_READ",
+		ww_object_map(object, scene.device,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&mapped));
+	MUST_OK(ww_object_map(object, scene.device, NULL, NULL, &mapped));
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(mapped).access);
+}
+
 /* A token for writing that was in flight when its memory was sealed is one for reading. */
 SCENE_CASE(seal_token_in_flight, WW_CAP_EXPORT)
 {

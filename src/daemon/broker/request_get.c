@@ -86,6 +86,14 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 	return status;
 }
 
+static ww_status object_check_sealed(const struct ww_layout_object_record *record, uint8_t access)
+{
+	if (access == WW_WIRE_ACCESS_WRITE && record->state == WW_WIRE_STATE_SEALED)
+		return ww_fail(WW_ERR_ACCESS,
+			"the object is sealed, for reading only; use WW_ACCESS_READ");
+	return WW_OK;
+}
+
 /* @delivery: that the secret opens; NULL: none */
 static ww_status import_check(const struct registry *registry, const struct object *object,
 	const struct hold *delivery, const struct ww_wire_import *import)
@@ -108,10 +116,7 @@ static ww_status import_check(const struct registry *registry, const struct obje
 			"the token's object is still being written, by process %" PRIu32
 			"; wait for it by name",
 			record->maker_pid);
-	if (import->access == WW_WIRE_ACCESS_WRITE && record->state == WW_WIRE_STATE_SEALED)
-		return ww_fail(WW_ERR_ACCESS,
-			"the token's object is sealed, for reading only; use WW_ACCESS_READ");
-	return WW_OK;
+	return object_check_sealed(record, import->access);
 }
 
 static ww_status import_send(struct peer *peer, uint32_t serial, struct object *object,
@@ -180,11 +185,11 @@ static ww_status export_check(const struct peer *peer, const struct object *obje
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"cannot export an object that this process does not hold in this broker; if it was ended "
 			"or never put, put it (again)");
-	if (export->access > hold_record(registry, hold)->access ||
-		(export->access == WW_WIRE_ACCESS_WRITE &&
-			object_record(registry, object)->state == WW_WIRE_STATE_SEALED))
+	/* First, because a process asks for the secret of what it holds also to map it. */
+	ww_try(object_check_sealed(object_record(registry, object), export->access));
+	if (export->access > hold_record(registry, hold)->access)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot export for writing what this process has for reading only, or is sealed");
+			"cannot export for writing what this process has for reading only; use WW_ACCESS_READ");
 	if (export->escrow_ns > most_ns)
 		return ww_fail(WW_ERR_INVALID,
 			"an escrow of %" PRIu64 " s is longer than this broker allows (%" PRIu64
