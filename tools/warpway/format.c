@@ -5,6 +5,7 @@
 #include "warpway/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_MS  UINT64_C(1000000)
@@ -134,6 +135,18 @@ void format_uuid(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out_text[FORMAT_
 void format_id(const uint8_t id[WW_OBJECT_ID_BYTES], char out_text[FORMAT_ID_BYTES])
 {
 	append_hex(out_text, id, WW_OBJECT_ID_BYTES);
+}
+
+bool format_find_id(const char *text, uint8_t out_id[WW_OBJECT_ID_BYTES])
+{
+	if (strspn(text, "0123456789abcdef") < 2 * (size_t)WW_OBJECT_ID_BYTES)
+		return false;
+	for (size_t i = 0; i < WW_OBJECT_ID_BYTES; i++) {
+		const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		out_id[i] = (uint8_t)strtoul(pair, NULL, 16);
+	}
+	return true;
 }
 
 void format_dtype(const struct ww_array *array, char out_text[FORMAT_DTYPE_BYTES])

@@ -63,6 +63,9 @@ void format_uuid(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out_text[FORMAT_
 /* 32 hexadecimal digits. */
 void format_id(const uint8_t id[WW_OBJECT_ID_BYTES], char out_text[FORMAT_ID_BYTES]);
 
+/* Return: whether the text begins with 32 hexadecimal digits. */
+bool format_find_id(const char *text, uint8_t out_id[WW_OBJECT_ID_BYTES]);
+
 /* "float32", "bool", "complex64", "bfloat16", "float32x4". */
 void format_dtype(const struct ww_array *array, char out_text[FORMAT_DTYPE_BYTES]);
 

@@ -66,11 +66,16 @@ UNIT_TEST(identities_are_in_hexadecimal)
 		0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0xff};
 	char uuid[FORMAT_UUID_BYTES];
 	char id[FORMAT_ID_BYTES];
+	uint8_t found[sizeof(bytes)];
 
 	format_uuid(bytes, uuid);
 	assert_string_equal(uuid, "GPU-ee2f2e36-0102-0304-0506-0708090a0bff");
 	format_id(bytes, id);
 	assert_string_equal(id, "ee2f2e360102030405060708090a0bff");
+	assert_true(format_find_id(id, found));
+	assert_memory_equal(found, bytes, sizeof(bytes));
+	id[31] = 'g';
+	assert_false(format_find_id(id, found));
 }
 
 UNIT_TEST(numbers_have_words)

@@ -139,17 +139,25 @@ static int compare_objects(const void *a, const void *b)
 	return compare_ids((*first)->object_id, (*second)->object_id);
 }
 
-static void link_hold(struct holder_report *report, const struct ww_object_info **by_id,
-	struct holder_report_hold *hold)
+/* Return: NULL: it is not in the list. */
+static const struct ww_object_info *find_object(const struct holder_report *report,
+	const uint8_t id[WW_OBJECT_ID_BYTES])
 {
-	const struct ww_holder_info holder = {.number = hold->info.holder};
 	struct ww_object_info wanted;
 	const struct ww_object_info *key = &wanted;
-	const struct ww_object_info **object;
+	const struct ww_object_info *const *object;
 
-	memcpy(wanted.object_id, hold->info.object_id, sizeof(wanted.object_id));
-	object = bsearch(&key, by_id, report->object_count, sizeof(const void *), compare_objects);
-	hold->object = object ? *object : NULL;
+	memcpy(wanted.object_id, id, sizeof(wanted.object_id));
+	object = bsearch(&key, report->by_id, report->object_count, sizeof(const void *),
+		compare_objects);
+	return object ? *object : NULL;
+}
+
+static void link_hold(struct holder_report *report, struct holder_report_hold *hold)
+{
+	const struct ww_holder_info holder = {.number = hold->info.holder};
+
+	hold->object = find_object(report, hold->info.object_id);
 	if (!hold->info.is_escrow)
 		hold->holder = bsearch(&holder, report->holders, report->holder_count,
 			sizeof(holder), compare_holders);
@@ -177,19 +185,17 @@ static ww_status order_held(struct holder_report *report)
 
 ww_status holder_report_link(struct holder_report *report)
 {
-	OWN(heap) const struct ww_object_info **by_id = NULL;
-
-	by_id = calloc(report->object_count + 1, sizeof(const void *));
-	if (!by_id)
+	report->by_id = calloc(report->object_count + 1, sizeof(const void *));
+	if (!report->by_id)
 		return WW_ERR_NO_MEMORY;
 	for (size_t i = 0; i < report->object_count; i++)
-		by_id[i] = &report->objects[i];
-	qsort(by_id, report->object_count, sizeof(const void *), compare_objects);
+		report->by_id[i] = &report->objects[i];
+	qsort(report->by_id, report->object_count, sizeof(const void *), compare_objects);
 	if (report->holder_count)
 		qsort(report->holders, report->holder_count, sizeof(*report->holders),
 			compare_holders);
 	for (size_t i = 0; i < report->hold_count; i++)
-		link_hold(report, by_id, &report->holds[i]);
+		link_hold(report, &report->holds[i]);
 	if (report->hold_count)
 		qsort(report->holds, report->hold_count, sizeof(*report->holds), compare_holds);
 	return order_held(report);
@@ -201,6 +207,7 @@ void holder_report_fini(struct holder_report *report)
 	free(report->holders);
 	free(report->holds);
 	free(report->held);
+	free(report->by_id);
 	memset(report, 0, sizeof(*report));
 }
 
@@ -353,15 +360,36 @@ static void append_holds(struct line *line, const struct holder_report_hold *hol
 		append_tokens(line, &tally);
 }
 
-static void append_kept(struct line *line, const struct ww_object_info *object)
+/* What is inside another object, such as a former member of a barrier, ends with that. */
+static void append_kept_inside(struct line *line, const struct holder_report *report,
+	const uint8_t outer_id[WW_OBJECT_ID_BYTES])
 {
+	const struct ww_object_info *outer = find_object(report, outer_id);
+	char name[WW_NAME_BYTES] = "";
+	char id[FORMAT_ID_BYTES];
+
+	if (outer)
+		format_safe(outer->name, name, sizeof(name));
+	format_id(outer_id, id);
+	if (name[0])
+		append(line, "kept until %s ends", name);
+	else
+		append(line, "kept until (id %.8s) ends", id);
+}
+
+static void append_kept(struct line *line, const struct holder_report *report,
+	const struct ww_object_info *object)
+{
+	uint8_t outer_id[WW_OBJECT_ID_BYTES];
 	char left[FORMAT_DURATION_BYTES];
 
 	format_duration(object->left_ns, left);
-	if (object->left_ns == WW_FOREVER)
-		append(line, "kept, no time to live");
-	else
+	if (object->left_ns != WW_FOREVER)
 		append(line, "kept, %s left", left);
+	else if (object->name[0] == '@' && format_find_id(object->name + 1, outer_id))
+		append_kept_inside(line, report, outer_id);
+	else
+		append(line, "kept, no time to live");
 }
 
 /* Its maker is the first of its holders; one that let go of it may still be there. */
@@ -390,7 +418,7 @@ void holder_report_reason(const struct holder_report *report, const struct ww_ob
 	if (object->state == WW_STATE_REMOVED)
 		append(&line, "removed, but ");
 	else if (object->life == WW_LIFE_KEPT)
-		append_kept(&line, object);
+		append_kept(&line, report, object);
 	else if (object->life == WW_LIFE_OWNER)
 		append_owner(&line, object, holds, count);
 	if (object->state != WW_STATE_REMOVED && object->life != WW_LIFE_HELD) {

@@ -19,6 +19,8 @@ enum {
 	REMOVED,
 	WRITTEN,
 	ORPHAN,
+	INSIDE,
+	ADRIFT,
 	OBJECTS
 };
 
@@ -78,6 +80,10 @@ static int make(void **state)
 		[REMOVED] = object_of(50, "", WW_STATE_REMOVED, WW_LIFE_KEPT),
 		[WRITTEN] = object_of(40, "e", WW_STATE_WRITING, WW_LIFE_KEPT),
 		[ORPHAN] = object_of(30, "f", WW_STATE_SHARED, WW_LIFE_OWNER),
+		[INSIDE] = object_of(20, "@5a000000000000000000000000000000/3", WW_STATE_SEALED,
+			WW_LIFE_KEPT),
+		[ADRIFT] = object_of(10, "@5b000000000000000000000000000000/3", WW_STATE_SEALED,
+			WW_LIFE_KEPT),
 	};
 	const struct ww_holder_info holders[] = {
 		holder_of(7, 70, "python"),
@@ -142,6 +148,8 @@ UNIT_TEST_WITH(every_object_has_a_reason, make, end)
 		"being written; kept, no time to live; held by pid 70 (python) and 1 token in flight, "
 		"while the exporter lives");
 	check_why(*state, ORPHAN, "until pid 4 ends");
+	check_why(*state, INSIDE, "kept until a ends");
+	check_why(*state, ADRIFT, "kept until (id 5b000000) ends");
 }
 
 UNIT_TEST_WITH(holders_have_what_they_hold, make, end)

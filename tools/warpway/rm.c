@@ -42,16 +42,7 @@ static const char help[] =
 /* Return: whether the text is an id. */
 static bool read_id(const char *text, uint8_t out_id[WW_OBJECT_ID_BYTES])
 {
-	size_t digits = strspn(text, "0123456789abcdef");
-
-	if (digits != 2 * (size_t)WW_OBJECT_ID_BYTES || text[digits])
-		return false;
-	for (size_t i = 0; i < WW_OBJECT_ID_BYTES; i++) {
-		const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
-
-		out_id[i] = (uint8_t)strtoul(pair, NULL, 16);
-	}
-	return true;
+	return format_find_id(text, out_id) && !text[2 * (size_t)WW_OBJECT_ID_BYTES];
 }
 
 static ww_status end_object(ww_broker *broker, const char *word)
