@@ -108,7 +108,7 @@ enum {
 	 */
 	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3,       /* for reading and writing, by mode and access */
-	WW_STATE_REMOVED = 4,      /* no process can get it any more, but some hold it */
+	WW_STATE_REMOVED = 4,      /* it has ended: no process can get it, but some hold it */
 	WW_STATE_READ_ONLY = 0x100 /* a flag beside WW_STATE_SEALED, see ww_put_params */
 };
 
@@ -764,7 +764,7 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
 /* What a snapshot contains; bits. */
 #define WW_SNAPSHOT_OBJECTS UINT64_C(0x1) /* named objects */
 /*
- * Also objects without a name, removed objects, and objects that are being written to replace
+ * Also objects without a name, ended objects, and objects that are being written to replace
  * another one; only if the prefix is empty.
  */
 #define WW_SNAPSHOT_UNNAMED UINT64_C(0x2)
@@ -897,7 +897,7 @@ WW_API ww_status ww_snapshot_hold(ww_snapshot *snapshot, size_t index, struct ww
 enum {
 	WW_WATCH_PUT = 1,     /* a name was taken; the object may still be being written */
 	WW_WATCH_READY = 2,   /* it is sealed or shared now */
-	WW_WATCH_REMOVED = 3, /* it was removed */
+	WW_WATCH_REMOVED = 3, /* its name was removed, or it was ended */
 	WW_WATCH_EXPIRED = 4, /* its time to live ended */
 	WW_WATCH_GONE = 5,    /* its last holder, or its creator, ended or released it */
 	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */

@@ -38,10 +38,10 @@ typedef struct ww_totals ww_totals;
  * struct ww_broker_totals - totals over all users
  * @struct_size:  set by the caller to sizeof(struct ww_broker_totals)
  * @is_all:       1: the caller gets the totals of all users; 0: only of its own user
- * @objects:      objects, including removed objects that are still held
+ * @objects:      objects, including ended objects that are still held
  * @holders:      processes that are connected or hold something
  * @holds:        pairs of a holder and an object, tokens in escrow included
- * @bytes:        of all objects that are not removed
+ * @bytes:        of all objects that have not ended
  * @waits:        requests of clients that wait for something
  * @fds:          descriptors held for objects
  * @fds_limit:    how many there can be
@@ -76,7 +76,7 @@ struct ww_broker_totals {
  * @bytes_limit:  0: no limit, as for every limit below
  * @host_bytes:   how many of these are in host memory
  * @host_bytes_limit:   likewise
- * @objects:      objects that are not removed, and removed objects whose descriptors are kept
+ * @objects:      objects that have not ended, and ended objects whose descriptors are kept
  * @objects_limit:      likewise
  * @fds:          descriptors of objects
  * @fds_limit:    likewise
@@ -228,7 +228,7 @@ WW_API ww_status ww_totals_request(ww_totals *totals, size_t index, struct ww_re
  * @uid:           with WW_LARGEST_OF_USER: the user; else 0
  * @kind:          of objects: WW_OBJECT_... of token.h; 0: any
  * @count:         rows at most, 1 to 4096
- * @contents:      WW_SNAPSHOT_OBJECTS, including removed objects and objects without a name; or
+ * @contents:      WW_SNAPSHOT_OBJECTS, including ended objects and objects without a name; or
  *                 WW_SNAPSHOT_HOLDERS
  * @flags:         WW_LARGEST_... bits
  * @after_bytes:   with @after_number, the place where the rows begin, from ww_snapshot_place();
@@ -282,7 +282,7 @@ WW_API ww_status ww_snapshot_place(ww_snapshot *snapshot, struct ww_largest_para
  * ww_snapshot_of_object() - the processes that hold one object
  * @broker:        borrowed; NULL: the default broker
  * @object:        borrowed; as a snapshot described it: its object_id and generation count. It may
- *                 have been removed meanwhile
+ *                 have ended meanwhile
  * @out_snapshot:  the caller's; NULL on failure. It has the object as it is now, its holds, its
  *                 tokens (64 of them), and the processes that hold it
  *

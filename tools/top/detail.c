@@ -110,8 +110,7 @@ static void add_why(struct page *page, ww_snapshot *snapshot, const struct ww_ob
 	add(page, "%s", "");
 	add(page, "Its memory is not freed, since:");
 	if (object->state == WW_STATE_REMOVED)
-		add(page,
-			"- it was removed, so the broker has let go; the processes below have not");
+		add(page, "- it has ended, so the broker has let go; the processes below have not");
 	else if (object->life == WW_LIFE_KEPT)
 		add(page, "- its life is kept: until `warpway rm`, or its time to live");
 	else if (object->life == WW_LIFE_OWNER)

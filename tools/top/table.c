@@ -30,7 +30,7 @@ static const struct column user_columns[] = {
 };
 static const struct column device_columns[] = {
 	{"DEVICE", 14, false}, {"USER", 8, false}, {"KIND", 10, false}, {"OBJECTS", 8, true},
-	{"BYTES", 10, true}, {"REMOVED", 8, true}, {"BYTES REMOVED", 0, true},
+	{"BYTES", 10, true}, {"ENDED", 8, true}, {"BYTES ENDED", 0, true},
 };
 static const struct column request_columns[] = {
 	{"REQUEST", 16, false}, {"OF THESE REFUSED FOR", 20, false}, {"COUNT", 14, true}, {"PER SECOND", 0, true},

@@ -672,7 +672,7 @@ def removed_objects_are_told_while_they_are_held():
     expect(b"\nxrw-------" in done("ls", "-a"), "its state")
     expect(done("ls", "--all", "--names") == b"", "a name that nobody finds")
     expect(spoken("who")["objects"][0]["why"] ==
-           f"removed, but held by pid {holder.pid} (warpway)", done("who").decode())
+           f"ended, but held by pid {holder.pid} (warpway)", done("who").decode())
     end(holder, signal.SIGKILL)
     until(lambda: done("who") == b"No process holds anything.\n", "it is still there")
 

@@ -49,7 +49,7 @@ bool format_find(enum format_sort sort, const char *word, uint32_t *out_number);
 /**
  * format_mode() - state and mode as ls shows them
  *
- * "srw-r-----": 'w' being written, 's' sealed, '-' shared, 'x' removed, then nine letters. An
+ * "srw-r-----": 'w' being written, 's' sealed, '-' shared, 'x' ended, then nine letters. An
  * object cannot be executed: those places stay '-' unless the bit is set.
  */
 void format_mode(uint32_t state, uint32_t mode, char out_text[FORMAT_MODE_BYTES]);

@@ -416,7 +416,7 @@ void holder_report_reason(const struct holder_report *report, const struct ww_ob
 	if (object->state == WW_STATE_WRITING)
 		append(&line, "being written; ");
 	if (object->state == WW_STATE_REMOVED)
-		append(&line, "removed, but ");
+		append(&line, "ended, but ");
 	else if (object->life == WW_LIFE_KEPT)
 		append_kept(&line, report, object);
 	else if (object->life == WW_LIFE_OWNER)

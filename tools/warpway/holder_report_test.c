@@ -143,7 +143,7 @@ UNIT_TEST_WITH(every_object_has_a_reason, make, end)
 	check_why(*state, HELD,
 		"held by pid 10 (c), a process (e?vil), pid 60 (late) and 1 more and 2 tokens in "
 		"escrow, 41 s left");
-	check_why(*state, REMOVED, "removed, but held by pid 70 (python)");
+	check_why(*state, REMOVED, "ended, but held by pid 70 (python)");
 	check_why(*state, WRITTEN,
 		"being written; kept, no time to live; held by pid 70 (python) and 1 token in flight, "
 		"while the exporter lives");

@@ -28,14 +28,14 @@ static const struct option_row options[] = {
 static const char help[] =
 	"Usage: warpway ls [OPTION...] [PREFIX]\n\n"
 	"Lists the objects of a broker whose names begin with PREFIX, or all that have names.\n\n"
-	"  -a, --all         also objects without a name, those inside others (@ID/...), and removed\n"
+	"  -a, --all         also objects without a name, those inside others (@ID/...), and ended\n"
 	"                    ones that are still held\n"
 	"  -H, --human       sizes such as 2.0 MiB\n"
 	"  -n, --numeric     users by number\n"
 	"  --names           only the names, one a line\n"
 	"  --json            an array of objects; its keys are in warpway(1)\n" BROKER_HELP
 	"\nThe first letter of the mode is the state: w being written, s sealed (read-only),\n"
-	"- shared, x removed but still held by a process.\n\n"
+	"- shared, x ended but still held by a process.\n\n"
 	"  warpway ls -H model/\n\n" BROKER_EXIT_HELP;
 
 /*

@@ -498,7 +498,7 @@ def top_in_a_terminal():
         terminal.keys("2")
         terminal.see("PROGRAM", "warpway-top")
         terminal.keys("4")
-        terminal.see("DEVICE", "host", "memory", "REMOVED")
+        terminal.see("DEVICE", "host", "memory", "ENDED")
         terminal.keys("5")
         terminal.see("OF THESE REFUSED FOR", "totals")
         terminal.keys("h")

@@ -36,8 +36,9 @@ static struct put {
 static const char help[] =
 	"Usage: warpway put [OPTION...] NAME [FILE]\n\n"
 	"Puts the bytes of FILE, or of standard input (-), into a broker under NAME. A .npy file of\n"
-	"numbers keeps its type and shape. When the command has ended the object stays until it is\n"
-	"removed, unless told otherwise. Without FILE standard input must not be a terminal, nor empty.\n\n"
+	"numbers keeps its type and shape. When the command has ended the object stays until its\n"
+	"name is removed, unless told otherwise. Without FILE standard input must not be a terminal,\n"
+	"nor empty.\n\n"
 	"  --device NAME     where the bytes live: host (default), cuda:N or cuda:UUID\n"
 	"  --mode MODE       permissions in octal (default 0600)\n"
 	"  --group GROUP     one of your groups (default: your own)\n"
@@ -200,7 +201,7 @@ static bool is_end_of(const struct ww_watch_event *event, const struct ww_object
  * signal. The watch comes first and the look second, so that no end is missed between them. An
  * overflow tells that the broker may have been restarted: the look that follows connects to it
  * again, and by that confirms what this process holds.
- * Return: the exit code: EXIT_DONE when somebody removed it.
+ * Return: the exit code: EXIT_DONE when somebody removed its name or ended it.
  */
 static int stay_with(ww_broker *broker, const char *name)
 {

@@ -74,7 +74,7 @@ static void print_holds(const struct who *who, const struct ww_holder_info *hold
 		view_text(&who->request.view, hold->object, &text);
 		table_add(&table, "  \t%s\t%s\t%s%s%s", format_access(hold->info.access), text.size,
 			text.name, hold->info.is_creator ? "  (put by it)" : "",
-			hold->object->state == WW_STATE_REMOVED ? "  (removed)" : "");
+			hold->object->state == WW_STATE_REMOVED ? "  (ended)" : "");
 	}
 	table_print(&table, stdout);
 	table_fini(&table);

@@ -163,7 +163,7 @@ public final class Broker extends Handle {
 	}
 
 	/**
-	 * Lists all objects, also those without a name, and removed ones that are still held.
+	 * Lists all objects, also those without a name, and ended ones that are still held.
 	 *
 	 * @return the objects
 	 */

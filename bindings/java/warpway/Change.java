@@ -16,7 +16,7 @@ public record Change(What what, ObjectInfo object) {
 		PUT,
 		/** The object is sealed or shared now. */
 		READY,
-		/** It was removed. */
+		/** Its name was removed, or it was ended. */
 		REMOVED,
 		/** Its time to live ended. */
 		EXPIRED,

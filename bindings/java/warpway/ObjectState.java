@@ -9,6 +9,6 @@ public enum ObjectState {
 	SEALED,
 	/** Other processes get it for reading and writing, as its mode says. */
 	SHARED,
-	/** No process can get it any more, but some hold it. */
+	/** It has ended: no process can get it, but some hold it. */
 	REMOVED
 }
