@@ -15,10 +15,14 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "support/check.h"
+#include "support/child.h"
 #include "support/raw_client.h"
 
 #define OBJECTS 30000
@@ -234,6 +238,19 @@ static void watch(const char *address, size_t connections, void (*ready)(void))
 	}
 }
 
+/* The supervisor starts another one. */
+static void kill_broker(const char *address)
+{
+	struct ww_wire_condition condition;
+	struct raw root;
+
+	raw_open(&root, address); /* there is always a place */
+	MUST_OK(raw_condition(&root, &condition));
+	MUST_CALL(kill((pid_t)condition.pid, SIGKILL));
+	MUST_STATUS(WW_END, raw_receive(&root));
+	raw_close(&root);
+}
+
 /*
  * Processes with one object each, whose connections end while no broker is there to notice; see
  * main.c.
@@ -246,8 +263,6 @@ static void awaited(const char *address, size_t connections, void (*ready)(void)
 	uint8_t in[1024];
 
 	for (int round = 0; round < 3; round++) {
-		struct ww_wire_condition condition;
-		struct raw root;
 		size_t count = join_all(address, NULL, sockets, connections);
 
 		for (size_t i = 0; i < count; i++) {
@@ -257,13 +272,9 @@ static void awaited(const char *address, size_t connections, void (*ready)(void)
 			ask(sockets[i], &request);
 			(void)recv(sockets[i], in, sizeof(in), 0);
 		}
-		raw_open(&root, address); /* there is always a place */
-		MUST_OK(raw_condition(&root, &condition));
-		MUST_CALL(kill((pid_t)condition.pid, SIGKILL));
-		MUST_STATUS(WW_END, raw_receive(&root));
+		kill_broker(address);
 		for (size_t i = 0; i < count; i++)
 			close(sockets[i]);
-		raw_close(&root);
 	}
 	attack_lawful(address, connections, ready);
 }
@@ -406,9 +417,183 @@ static void too_many(const char *address, size_t connections, void (*ready)(void
 	}
 }
 
+/* --- who pays --- */
+
+#define HANDED_OUT 10000
+#define ROUNDS     4
+#define OF_ROUND   (HANDED_OUT / ROUNDS)
+
+/* How many objects each user may have: fewer than the receiver is handed. */
+#define SHARE        8000
+#define SHARE_CONFIG "[limits]\nobjects = 8000\n"
+
+#define VERSION_NAME "victim/version"
+
+void attack_publish(struct raw *raw, uint8_t former[WW_WIRE_ID_BYTES])
+{
+	static const uint8_t none[WW_WIRE_ID_BYTES];
+	struct ww_wire_put put = raw_object(VERSION_NAME);
+
+	put.mode = 0644;
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	if (memcmp(former, none, sizeof(none)) != 0)
+		MUST_OK(raw_release(raw, former));
+	memcpy(former, put.id, sizeof(put.id));
+}
+
+/* The same process over another connection: the broker was killed. */
+static void come_back(struct raw *raw, const char *address, uid_t uid)
+{
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	memcpy(id, raw->process_id, sizeof(id));
+	raw_close(raw);
+	raw_connect_as(raw, address, uid, uid);
+	memcpy(raw->process_id, id, sizeof(id));
+	MUST_OK(raw_hello(raw));
+}
+
+/* How many objects a user is charged for. */
+static uint64_t charged(const char *address, uid_t uid)
+{
+	const struct ww_wire_totals totals = {0};
+	struct ww_wire_total_listing listing;
+	struct ww_wire_user_total user;
+	static struct raw root;
+	uint64_t objects = 0;
+
+	raw_open(&root, address);
+	MUST_OK(raw_call(&root, totals, &totals, total_listing, &listing));
+	while (ww_wire_user_total_next(&listing.users, &user))
+		objects += user.uid == uid ? user.objects : 0;
+	raw_close(&root);
+	return objects;
+}
+
+/* The holder pays for what only it holds, as far as it has room; the rest has ended. */
+static void must_be_charged(const char *address, uid_t uid, uint64_t held)
+{
+	MUST(COMES_TRUE(charged(address, uid) == (held < SHARE ? held : SHARE)));
+}
+
+/* A user whose share is full puts nothing more. */
+static void must_be_full(struct raw *raw)
+{
+	const struct ww_wire_put put = raw_object("");
+
+	MUST_REFUSE(WW_ERR_QUOTA, "objects", raw_put(raw, &put, NULL, 0));
+}
+
+/* Holds each version of what the victim publishes; the victim's user pays for the last one only. */
+static void versions(const char *address, size_t connections, void (*ready)(void))
+{
+	static struct raw publisher;
+	int *sockets = room(connections);
+	const struct ww_wire_get get = {.access = WW_WIRE_ACCESS_READ, .name = VERSION_NAME};
+	struct request request = {.fd_count = 0};
+	uint8_t former[WW_WIRE_ID_BYTES] = {0};
+	struct ww_wire_granted granted;
+	size_t count;
+
+	raw_open_as(&publisher, address, VICTIM, VICTIM);
+	raw_open_as(&first, address, ATTACKER, ATTACKER);
+	for (uint64_t i = 1; i <= HANDED_OUT; i++) {
+		attack_publish(&publisher, former);
+		MUST_OK(raw_get(&first, VERSION_NAME, WW_WIRE_ACCESS_READ, &granted));
+		if (i % OF_ROUND)
+			continue;
+		kill_broker(address);
+		come_back(&publisher, address, VICTIM);
+		come_back(&first, address, ATTACKER);
+		must_be_charged(address, VICTIM, 1);
+		must_be_charged(address, ATTACKER, i - 1);
+	}
+	must_be_full(&first);
+	raw_close(&publisher);
+	count = join_all(address, first.process_id, sockets, connections);
+	request.bytes = ww_wire_encode_get(&get, WW_WIRE_VERSION, &header, request.packet,
+		sizeof(request.packet));
+	ready();
+	cycle(sockets, count, &request);
+}
+
+/* Hands over objects by tokens. The receiver's user pays for them when the giver releases them. */
+static void give(struct raw *giver, struct raw *receiver, uint64_t from, uint64_t to)
+{
+	struct ww_wire_put put = raw_object("");
+
+	memset(put.id, 0, sizeof(put.id));
+	for (uint64_t number = from; number < to; number++) {
+		struct ww_wire_granted granted;
+		uint8_t secret[WW_WIRE_ID_BYTES];
+
+		memcpy(put.id, &number, sizeof(number));
+		MUST_OK(raw_put(giver, &put, NULL, 0));
+		MUST_OK(raw_export(giver, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
+		MUST_OK(raw_import(receiver, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	}
+}
+
+static void release(struct raw *receiver, uint64_t from, uint64_t to)
+{
+	uint8_t id[WW_WIRE_ID_BYTES] = {0};
+
+	for (uint64_t number = from; number < to; number++) {
+		memcpy(id, &number, sizeof(number));
+		MUST_OK(raw_release(receiver, id));
+	}
+}
+
+/* The giver and the broker are killed when the receiver has all. */
+static void give_and_end(const char *address, struct raw *receiver, uint64_t from, uint64_t to)
+{
+	pid_t giver = fork();
+	int status;
+
+	MUST_CALL(giver);
+	if (giver == 0) {
+		raw_open_as(&first, address, ATTACKER, ATTACKER);
+		MUST_CALL(prctl(PR_SET_PDEATHSIG, SIGKILL)); /* a change of users clears it */
+		give(&first, receiver, from, to);
+		raise(SIGSTOP);
+		_exit(1);
+	}
+	MUST_CALL(waitpid(giver, &status, WUNTRACED));
+	MUST(WIFSTOPPED(status));
+	MUST_CALL(kill(giver, SIGKILL));
+	kill_broker(address);
+	MUST_CALL(waitpid(giver, NULL, 0));
+	come_back(receiver, address, VICTIM);
+}
+
+/* Fills the victim's share with what a process of the victim's user takes. */
+static void gifts(const char *address, size_t connections, void (*ready)(void))
+{
+	static struct raw receiver;
+
+	(void)connections;
+	raw_open_as(&receiver, address, VICTIM, VICTIM);
+	for (uint64_t i = 0; i < HANDED_OUT; i += OF_ROUND) {
+		give_and_end(address, &receiver, i, i + OF_ROUND);
+		must_be_charged(address, VICTIM, i + OF_ROUND);
+	}
+	must_be_full(&receiver);
+	release(&receiver, 0, OF_ROUND);
+	must_be_charged(address, VICTIM, SHARE - OF_ROUND);
+	must_be_charged(address, ATTACKER, 0);
+	ready();
+	for (uint64_t i = HANDED_OUT;; i += OF_ROUND / 2) {
+		raw_open_as(&first, address, ATTACKER, ATTACKER);
+		give(&first, &receiver, i, i + OF_ROUND / 2);
+		raw_close(&first);
+		release(&receiver, i, i + OF_ROUND / 2);
+	}
+}
+
 const struct attack attacks[] = {
 	{"unread", "asks for long answers and reads none", 4096, unread},
-	{"holds", "exports among many holds and escrows", 500, holds},
+	{"holds", "exports among many holds and escrows", 500, holds, .leaves_escrows = true},
 	{"list", "lists with a prefix that nothing has", 500, list},
 	{"watch", "watches with a prefix that nothing has", 200, watch},
 	{"awaited", "leaves processes behind at each restart", 4096, awaited},
@@ -417,6 +602,10 @@ const struct attack attacks[] = {
 	{"beyond", "puts memory beyond the end of files", 500, beyond},
 	{"closed", "ends connections with unread descriptors in them", 500, closed_unread},
 	{"too-many", "sends 250 descriptors at once", 500, too_many},
+	{"versions", "holds each version that the victim publishes", 500, versions, SHARE_CONFIG,
+		.victim_publishes = true},
+	{"gifts", "fills the victim's share with what it takes", 500, gifts, SHARE_CONFIG,
+		.victim_publishes = true},
 };
 
 const size_t attack_count = sizeof(attacks) / sizeof(attacks[0]);

@@ -7,8 +7,9 @@
  * The broker and the victim run on one core, the attacker or the lawful user on another. For each
  * attack the victim's p99 of a request is measured beside a lawful user with as many connections,
  * and beside the attacker; the medians of several rounds are compared. The attack passes if the
- * ratio is at most RATIO_MOST, root could connect all the time, and the victim's objects and rights
- * are whole afterwards. Needs root, for it is three users.
+ * ratio is at most RATIO_MOST, root could connect all the time, the victim's objects and rights are
+ * whole afterwards, and nothing is left in the broker when all have ended. Needs root, for it is
+ * three users.
  */
 #include <sched.h>
 #include <signal.h>
@@ -27,6 +28,7 @@
 #include "attack.h"
 #include "base/clock.h"
 #include "support/check.h"
+#include "support/child.h"
 #include "support/raw_client.h"
 
 #define RATIO_MOST 5.0
@@ -79,13 +81,13 @@ static void write_starter(char path[32], const char *program)
 	MUST_CALL(fclose(file));
 }
 
-static void start(struct broker *broker, const char *program)
+static void start(struct broker *broker, const char *program, const char *config)
 {
 	char starter[32];
 
 	write_starter(starter, program);
 	setenv("WARPWAYD", starter, 1);
-	broker_start(broker, &(struct broker_options){.mode = "0666"});
+	broker_start(broker, &(struct broker_options){.mode = "0666", .config = config});
 	unlink(starter);
 }
 
@@ -127,10 +129,11 @@ static bool is_whole(struct raw *raw, const struct ww_wire_put put[OWN])
 	return true;
 }
 
-static void be_victim(const char *address, struct finding *finding)
+static void be_victim(const char *address, bool publishes, struct finding *finding)
 {
 	static struct raw raw;
 	static uint64_t times[REQUESTS];
+	uint8_t former[WW_WIRE_ID_BYTES] = {0};
 	struct ww_wire_put put[OWN];
 
 	raw_open_as(&raw, address, VICTIM, VICTIM);
@@ -139,7 +142,10 @@ static void be_victim(const char *address, struct finding *finding)
 		uint64_t began_ns = ww_clock_now_ns();
 		struct ww_wire_entry entry;
 
-		MUST_OK(raw_stat(&raw, put[random() % OWN].name, &entry));
+		if (publishes)
+			attack_publish(&raw, former);
+		else
+			MUST_OK(raw_stat(&raw, put[random() % OWN].name, &entry));
 		times[i] = ww_clock_now_ns() - began_ns;
 	}
 	qsort(times, REQUESTS, sizeof(times[0]), compare);
@@ -174,7 +180,15 @@ static bool wait_ready(void)
 		read(ready_pipe[0], &byte, 1) == 1;
 }
 
-/* Return: whether the victim was served to the end, and root was let in. */
+static bool is_empty(struct raw *root)
+{
+	struct ww_wire_condition now;
+
+	MUST_OK(raw_condition(root, &now));
+	return now.objects == 0 && now.holds == 0 && now.holders == 1 && now.waits == 0;
+}
+
+/* Return: whether the victim was served to the end, root was let in, and nothing is left. */
 static bool measure(const char *program, const struct attack *attack, bool is_lawful,
 	struct finding *finding)
 {
@@ -184,7 +198,7 @@ static bool measure(const char *program, const struct attack *attack, bool is_la
 	pid_t victim;
 	int status = -1;
 
-	start(&broker, program);
+	start(&broker, program, attack->config);
 	MUST_CALL(pipe(ready_pipe));
 	other = begin(1);
 	if (other == 0) {
@@ -197,7 +211,7 @@ static bool measure(const char *program, const struct attack *attack, bool is_la
 	if (wait_ready()) {
 		victim = begin(0);
 		if (victim == 0) {
-			be_victim(broker.address, finding);
+			be_victim(broker.address, attack->victim_publishes, finding);
 			_exit(0);
 		}
 		raw_open(&root, broker.address);
@@ -213,6 +227,12 @@ static bool measure(const char *program, const struct attack *attack, bool is_la
 	}
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
+	raw_open(&root, broker.address);
+	if (status == 0 && !attack->leaves_escrows && !COMES_TRUE(is_empty(&root))) {
+		printf("# something is left of the %s\n", is_lawful ? "lawful user" : "attacker");
+		status = -1;
+	}
+	raw_close(&root);
 	broker_kill(&broker);
 	return status == 0;
 }
@@ -240,7 +260,7 @@ static bool compare_with_lawful(const char *program, const struct attack *attack
 		}
 	}
 	if (!is_well) {
-		printf("not ok %-9s %s: the victim, or its objects, did not survive\n",
+		printf("not ok %-9s %s: the victim or its objects did not survive, or something is left\n",
 			attack->name, attack->what);
 		return false;
 	}
