@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -186,15 +187,29 @@ static int role_echo(struct bench *bench, const char *word)
 /*
  * --- the same through the library: what a program sees ---
  *
- * A put is of memory that was made before. A get maps the memory, unless this process has it mapped
- * already: then it is the round trip and a look into the cache. The memory to get is another
- * process's.
+ * A put is of memory that was made before. Beside it are the calls by which a program without the
+ * library does the same: it asks the device for a descriptor, and puts that. A get maps the memory,
+ * unless this process has it mapped already: then it is the round trip and a look into the cache.
+ * The memory to get is another process's.
  */
 
 static struct {
 	struct child maker;
 	ww_memory *mapped;
+	struct client client;
 } library;
+
+static int open_put(struct bench *bench)
+{
+	return client_open(&library.client, bench->address, false);
+}
+
+static int close_put(struct bench *bench)
+{
+	(void)bench;
+	client_close(&library.client);
+	return 0;
+}
 
 static int library_put(struct bench *bench, uint64_t out_ns[])
 {
@@ -208,6 +223,40 @@ static int library_put(struct bench *bench, uint64_t out_ns[])
 		return complain_record("put");
 	out_ns[0] = bench_lap(&at);
 	return 0;
+}
+
+/* On the CPU, for reading only. */
+static int export_by_hand(struct bench *bench, const struct raw_memory *memory, int *out_fd)
+{
+	char path[32];
+
+	if (bench->info.backend != WW_BACKEND_HOST)
+		return bench->raw->ops->export_fd(bench->raw, memory, out_fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory->fd);
+	*out_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *out_fd < 0 ? complain("cannot open memory for reading: %s", strerror(errno)) : 0;
+}
+
+static int put_by_hand(struct bench *bench, uint64_t out_ns[])
+{
+	struct raw *raw = bench->raw;
+	uint8_t id[RAW_ID_BYTES];
+	struct raw_memory memory;
+	OWN(fd) int fd = -1;
+	uint64_t at;
+	int result;
+
+	if (raw->ops->create(raw, MEMORY_BYTES, &memory))
+		return -1;
+	at = link_now_ns();
+	result = export_by_hand(bench, &memory, &fd);
+	out_ns[1] = bench_lap(&at);
+	if (!result)
+		result = client_put(&library.client, LIBRARY_NAME "/by_hand", MEMORY_BYTES, fd, id);
+	out_ns[0] = out_ns[1] + bench_lap(&at);
+	if (!result)
+		result = client_release(&library.client, id);
+	return raw->ops->unmap(raw, &memory) ? -1 : result;
 }
 
 static int get_memory(struct bench *bench, ww_memory **out_memory)
@@ -276,7 +325,13 @@ static const struct bench_case cases[] = {
 		.turns = {get, bare_with_fd},
 		EXCHANGE},
 	{.rows = {{"stat", "us", FLOOR}}, .turns = {stat, bare}, EXCHANGE},
-	{.rows = {{"library.put", "us"}}, .turns = {library_put}, .factor = 2},
+	{.rows = {{"library.put", "us", BENCH_GOAL_PUT, FLOOR},
+		 {"library.put.export", "us", .series = BENCH_SERIES(BENCH_RAW, 1)}},
+		.turns = {library_put, put_by_hand},
+		.parts = 2,
+		.factor = 2,
+		.open = open_put,
+		.close = close_put},
 	{.rows = {{"library.get", "us"}}, .turns = {library_get}, .open = open_library, LIBRARY},
 	{.rows = {{"library.get_mapped", "us"}},
 		.turns = {library_get},
@@ -306,7 +361,7 @@ static const struct bench_role roles[] = {
 const struct bench_suite bench_broker = {
 	.name = "broker",
 	.summary = "put, get, look-ups among many objects, ends of processes",
-	.needs = BENCH_NEED_BROKER,
+	.needs = BENCH_NEED_BROKER | BENCH_NEED_RAW,
 	BENCH_LIST(roles, roles, role_count),
 	BENCH_LIST(cases, cases, case_count),
 	.open = open_broker,
