@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #define FIRST_BUCKET_COUNT 16
+#define ITEMS_PER_BUCKET   2 /* at most, if there is memory */
 
 static struct item_node *item_node_of(const struct item_map *map, uint32_t index)
 {
@@ -74,7 +75,7 @@ ww_status item_map_insert(struct item_map *map, uint32_t index, uint64_t hash)
 			return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
 		map->bucket_count = FIRST_BUCKET_COUNT;
 	}
-	if (map->count >= map->bucket_count)
+	if (map->count / ITEMS_PER_BUCKET >= map->bucket_count)
 		item_map_grow(map);
 	item_node_of(map, index)->hash = hash_shorten(hash);
 	item_map_push(map, index);
