@@ -118,7 +118,7 @@ static struct object *find_generation(const struct registry *registry, const uin
 static void add_escrows(const struct peer *peer, const struct object *object,
 	struct ww_wire_hold *holds, uint32_t *count)
 {
-	const struct escrows *escrows = object->escrow_lists;
+	const struct escrows *escrows = object->extra->escrow_lists;
 	size_t lists = sizeof(escrows->lists) / sizeof(escrows->lists[0]);
 
 	for (size_t i = 0; escrows && i < lists; i++) {

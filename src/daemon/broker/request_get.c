@@ -36,8 +36,9 @@ static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wi
 {
 	const struct object *outer = request_find_outer(peer, get->name);
 
-	if (outer && outer->nesting && outer->nesting->is_left) {
-		peer_send_error(peer, serial, wait_fail_left(get->name, outer->nesting->left_pid));
+	if (outer && outer->extra->nesting && outer->extra->nesting->is_left) {
+		peer_send_error(peer, serial,
+			wait_fail_left(get->name, outer->extra->nesting->left_pid));
 		return WW_OK;
 	}
 	if (waits)

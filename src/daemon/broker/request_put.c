@@ -290,7 +290,7 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 
 	if (!is_creator)
 		ww_try(put_check_namer(peer, object));
-	if (last_will_find(put->fd_access, peer->fd_count) >= 0 && !object->last_will)
+	if (last_will_find(put->fd_access, peer->fd_count) >= 0 && !object->extra->last_will)
 		return ww_fail(WW_ERR_STATE,
 			"this object is in the broker already, without a signal page; put the page as an "
 			"object of its own");
@@ -339,7 +339,7 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 {
 	struct registry *registry = &peer->server->registry;
 	struct hold *former = hold_find_id(registry, peer->holder, put->id);
-	bool has_page = former && hold_object(registry, former)->last_will;
+	bool has_page = former && hold_object(registry, former)->extra->last_will;
 	struct object *object;
 	uint64_t host_bytes;
 	bool is_memory;

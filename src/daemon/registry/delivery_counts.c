@@ -219,8 +219,8 @@ void delivery_counts_enter(struct registry *registry, struct object *object)
 	if (!outer || file_fd(registry, outer) < 0 || !object_nesting(outer) ||
 		!object_nesting(object))
 		return;
-	object->nesting->counted_in = outer;
-	ww_list_append(&outer->nesting->counting, &object->nesting->of_counting);
+	object->extra->nesting->counted_in = outer;
+	ww_list_append(&outer->extra->nesting->counting, &object->extra->nesting->of_counting);
 }
 
 static bool has_inode(const struct counts_files *files, ino_t inode)
@@ -236,9 +236,9 @@ static void collect_files(struct registry *registry, const struct object *outer,
 	struct counts_files *out)
 {
 	out->count = 0;
-	if (!outer->nesting)
+	if (!outer->extra->nesting)
 		return;
-	ww_list_for_each (link, &outer->nesting->counting) {
+	ww_list_for_each (link, &outer->extra->nesting->counting) {
 		struct counts_file file;
 
 		if (is_enough(registry)) /* what is not read counts as in flight */
@@ -256,7 +256,7 @@ static bool is_shown_elsewhere(struct registry *registry, const struct object *o
 {
 	struct stat status;
 
-	ww_list_for_each (link, &outer->nesting->counting) {
+	ww_list_for_each (link, &outer->extra->nesting->counting) {
 		int fd = file_fd(registry, inner_of(link));
 
 		if (is_enough(registry)) /* not known: then it is not added */
@@ -364,7 +364,7 @@ static void fold(struct registry *registry, const struct object *outer, int inne
 static void forget_inner(struct nesting *nesting)
 {
 	while (!ww_list_is_empty(&nesting->counting)) {
-		struct nesting *inner = inner_of(nesting->counting.next)->nesting;
+		struct nesting *inner = inner_of(nesting->counting.next)->extra->nesting;
 
 		ww_list_remove(&inner->of_counting);
 		inner->counted_in = NULL;
@@ -373,7 +373,7 @@ static void forget_inner(struct nesting *nesting)
 
 void delivery_counts_leave(struct registry *registry, struct object *object)
 {
-	struct nesting *nesting = object->nesting;
+	struct nesting *nesting = object->extra->nesting;
 	struct object *outer;
 
 	if (!nesting)

@@ -183,7 +183,7 @@ PAGE_TEST(member_given_up)
 /* It expires a minute after @began_ns, or a little later. */
 static void must_last_a_minute(const struct object *object, uint64_t began_ns)
 {
-	uint64_t left_ms = uv_timer_get_due_in(&object->expiry->timer);
+	uint64_t left_ms = uv_timer_get_due_in(&object->extra->expiry->timer);
 
 	assert_true(left_ms <= 60000);
 	assert_true(left_ms + (ww_clock_now_ns() - began_ns) / 1000000 >= 59998);
@@ -213,8 +213,8 @@ PAGE_TEST(ended_member_remains)
 		for (int round = 0; round < 2; round++) {
 			must_count(fixture, 2, 1, 1, 5);
 			object = find(fixture, 9);
-			assert_non_null(object->expiry);
-			assert_null(object->last_will);
+			assert_non_null(object->extra->expiry);
+			assert_null(object->extra->last_will);
 			must_last_a_minute(object, began_ns);
 			restart(fixture);
 		}
@@ -310,7 +310,7 @@ static void end_seat(struct fixture *fixture, struct holder *creator, struct pro
  */
 static void must_say_ended(struct fixture *fixture, struct process *process)
 {
-	assert_non_null(find(fixture, 9)->last_will);
+	assert_non_null(find(fixture, 9)->extra->last_will);
 	assert_int_equal(ours.page->ended, 0);
 	kill_process(process);
 	pass_time(fixture);
@@ -333,12 +333,13 @@ PAGE_TEST(seat_stays)
 		put_staying(fixture, owner, creator);
 		if (is_held) /* by another one as well */
 			assert_ok(hold_take(registry, owner, find(fixture, 9), 1));
-		assert_null(find(fixture, PAGE_NUMBER)->nesting);
+		assert_null(find(fixture, PAGE_NUMBER)->extra->nesting);
 		end_seat(fixture, creator, &process, how);
 		for (int round = 0; round < 3; round++) {
 			assert_non_null(find(fixture, 9));
-			assert_true(find(fixture, PAGE_NUMBER)->nesting->is_left);
-			assert_int_equal(find(fixture, PAGE_NUMBER)->nesting->left_pid, 1001);
+			assert_true(find(fixture, PAGE_NUMBER)->extra->nesting->is_left);
+			assert_int_equal(find(fixture, PAGE_NUMBER)->extra->nesting->left_pid,
+				1001);
 			assert_int_equal(ours.cell->state,
 				how < SEAT_LEFT ? WW_WIRE_CELL_STATE_LOST
 						: WW_WIRE_CELL_STATE_LIVE);
@@ -349,8 +350,8 @@ PAGE_TEST(seat_stays)
 		}
 		if (how == SEAT_GIVEN_UP)
 			must_say_ended(fixture, &process);
-		assert_null(find(fixture, 9)->last_will);
-		assert_null(find(fixture, 9)->expiry);
+		assert_null(find(fixture, 9)->extra->last_will);
+		assert_null(find(fixture, 9)->extra->expiry);
 		hold_drop(registry,
 			hold_find(registry, find_holder(fixture, 2), find(fixture, PAGE_NUMBER)));
 		assert_null(find(fixture, 9));
@@ -383,7 +384,7 @@ static struct object *leave_without_pidfd(struct fixture *fixture, struct holder
 		uv_run(&fixture->loop, UV_RUN_NOWAIT);
 	object = find(fixture, 9);
 	assert_non_null(object);
-	assert_null(object->expiry); /* for it may go on as long as it likes */
+	assert_null(object->extra->expiry); /* for it may go on as long as it likes */
 	assert_int_equal(ours.page->ended, 0);
 	return object;
 }
@@ -393,7 +394,7 @@ PAGE_TEST(member_without_pidfd)
 	leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
 	restart(fixture);
 	assert_non_null(find(fixture, 9));
-	assert_null(find(fixture, 9)->expiry);
+	assert_null(find(fixture, 9)->extra->expiry);
 	assert_int_equal(ours.page->ended, 0);
 	holder_end(registry, find_holder(fixture, 2));
 }
@@ -536,7 +537,7 @@ PAGE_TEST(borrowed_pages)
 	assert_null(page);
 	last_will_give_back(other, page);
 	assert_ok(last_will_borrow(registry, object, &page));
-	assert_ptr_equal(page, object->last_will->page);
+	assert_ptr_equal(page, object->extra->last_will->page);
 	ww_signal_page_count_member(page);
 	last_will_give_back(object, page);
 	assert_int_equal(ours.page->members, 1);

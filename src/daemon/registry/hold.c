@@ -175,7 +175,7 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 	record->flags = object->creator == holder ? WW_WIRE_HOLD_FLAG_MAKER : 0;
 	hold->is_confirmed = true;
 	table_commit(&registry->hold_table, hold->index, 1);
-	if (object->paying && object->own_holds > 0)
+	if (object->extra->paying && object->own_holds > 0)
 		(void)object_pay_again(registry,
 			object); /* the other one still pays if that fails */
 	return WW_OK;
@@ -183,8 +183,8 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 
 struct hold *hold_first_escrow(const struct object *object)
 {
-	for (size_t i = 0; object->escrow_lists && i < LISTS; i++) {
-		const struct ww_list *list = &object->escrow_lists->lists[i];
+	for (size_t i = 0; object->extra->escrow_lists && i < LISTS; i++) {
+		const struct ww_list *list = &object->extra->escrow_lists->lists[i];
 
 		if (!ww_list_is_empty(list))
 			return ww_container(list->next, struct hold, of_object);
@@ -198,8 +198,8 @@ static void hold_unlink_escrow(struct hold *hold, struct object *object)
 	if (ww_list_is_empty(&hold->of_object))
 		return;
 	ww_list_remove(&hold->of_object);
-	if (--object->escrow_lists->count == 0)
-		free(ww_steal(object->escrow_lists));
+	if (--object->extra->escrow_lists->count == 0)
+		free(ww_steal(object->extra->escrow_lists));
 }
 
 void hold_unlink(struct registry *registry, struct hold *hold)
@@ -232,13 +232,14 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 
 static ww_status object_make_escrow_lists(struct object *object)
 {
-	if (object->escrow_lists)
+	if (object->extra->escrow_lists)
 		return WW_OK;
-	object->escrow_lists = calloc(1, sizeof(*object->escrow_lists));
-	if (!object->escrow_lists)
+	ww_try(object_need_extra(object));
+	object->extra->escrow_lists = calloc(1, sizeof(*object->extra->escrow_lists));
+	if (!object->extra->escrow_lists)
 		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
 	for (size_t i = 0; i < LISTS; i++)
-		ww_list_init(&object->escrow_lists->lists[i]);
+		ww_list_init(&object->extra->escrow_lists->lists[i]);
 	return WW_OK;
 }
 
@@ -252,10 +253,10 @@ ww_status hold_link_escrow(struct registry *registry, struct hold *hold)
 	struct ww_list *escrows;
 
 	ww_try(object_make_escrow_lists(object));
-	escrows = &object->escrow_lists->lists[list];
+	escrows = &object->extra->escrow_lists->lists[list];
 	ww_assert(escrows->previous);
 	ww_list_append(escrows, &hold->of_object);
-	object->escrow_lists->count++;
+	object->extra->escrow_lists->count++;
 	return WW_OK;
 }
 

@@ -17,7 +17,7 @@ void hold_drop(struct registry *registry, struct hold *hold)
 	uint8_t what = is_creator ? object_without_creator(registry, object) : 0;
 
 	hold_unlink(registry, hold);
-	if (is_creator && object->last_will)
+	if (is_creator && object->extra->last_will)
 		object_unpublish(registry, object);
 	else if (what)
 		object_end(registry, object, what);
@@ -61,7 +61,7 @@ ww_status hold_escrow(struct registry *registry, struct account *account, struct
 
 void hold_use_escrow(struct registry *registry, struct object *object, uint8_t access)
 {
-	const struct escrows *escrows = object->escrow_lists;
+	const struct escrows *escrows = object->extra->escrow_lists;
 	struct ww_layout_hold_record *record;
 	struct hold *hold;
 

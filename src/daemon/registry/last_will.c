@@ -237,6 +237,7 @@ ww_status last_will_open(struct registry *registry, struct object *object)
 	if (last_will_find(record->fd_access, record->fd_count) < 0)
 		return WW_OK;
 	ww_try(signal_page_check_file(signal_page_fd(registry, object), &file));
+	ww_try(object_need_extra(object));
 	last_will = calloc(1, sizeof(*last_will));
 	if (!last_will)
 		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
@@ -247,7 +248,7 @@ ww_status last_will_open(struct registry *registry, struct object *object)
 		signal_page_map(signal_page_fd(registry, object), last_will->bytes,
 			&last_will->page) == WW_OK)
 		registry->mapped_bytes += last_will->bytes;
-	object->last_will = last_will;
+	object->extra->last_will = last_will;
 	return WW_OK;
 }
 
@@ -259,7 +260,7 @@ static void last_will_poison(const struct registry *registry, const struct objec
 		? (const char *)holder_record(registry, object->creator)->program
 		: "";
 
-	ww_signal_page_poison(page, object->last_will->bytes, record->maker_pid, program,
+	ww_signal_page_poison(page, object->extra->last_will->bytes, record->maker_pid, program,
 		is_thorough);
 }
 
@@ -275,7 +276,7 @@ static uint8_t *last_will_access(const struct registry *registry, const struct o
 
 void last_will_note_reader(struct registry *registry, const struct object *object)
 {
-	if (object->last_will)
+	if (object->extra->last_will)
 		*last_will_access(registry, object) |= LAST_WILL_HAS_READERS;
 }
 
@@ -287,7 +288,7 @@ bool last_will_has_readers(const struct registry *registry, const struct object 
 ww_status last_will_borrow(const struct registry *registry, const struct object *object,
 	struct ww_layout_signal_page **out_page)
 {
-	const struct last_will *last_will = object->last_will;
+	const struct last_will *last_will = object->extra->last_will;
 	struct ww_layout_signal_page *page = last_will ? last_will->page : NULL;
 
 	*out_page = NULL;
@@ -301,8 +302,8 @@ ww_status last_will_borrow(const struct registry *registry, const struct object 
 
 void last_will_give_back(const struct object *object, struct ww_layout_signal_page *page)
 {
-	if (page && !object->last_will->page)
-		munmap(page, object->last_will->bytes);
+	if (page && !object->extra->last_will->page)
+		munmap(page, object->extra->last_will->bytes);
 }
 
 static bool last_will_execute_page(struct registry *registry, const struct object *object,
@@ -310,7 +311,7 @@ static bool last_will_execute_page(struct registry *registry, const struct objec
 {
 	struct ww_layout_signal_page *page;
 
-	registry->executed_bytes += object->last_will->bytes;
+	registry->executed_bytes += object->extra->last_will->bytes;
 	if (last_will_borrow(registry, object, &page) < 0) {
 		ww_log_debug("last will: %s", ww_error_last()->message);
 		return false;
@@ -329,12 +330,13 @@ bool last_will_execute(struct registry *registry, const struct object *object, b
 
 bool last_will_execute_last(struct registry *registry, const struct object *object, bool has_ended)
 {
-	return last_will_execute_page(registry, object, !object->last_will->has_woken, has_ended);
+	return last_will_execute_page(registry, object, !object->extra->last_will->has_woken,
+		has_ended);
 }
 
 void last_will_close(struct registry *registry, struct object *object)
 {
-	struct last_will *last_will = ww_steal(object->last_will);
+	struct last_will *last_will = ww_steal(object->extra->last_will);
 
 	if (!last_will)
 		return;

@@ -129,7 +129,7 @@ struct object *put_page(struct fixture *fixture, struct holder *creator, uint8_t
 	assert_ok(last_will_check(&put, fds, 2));
 	assert_ok(object_put(&fixture->registry, creator, &put, fds, 2, 0, 0, &object));
 	drain(fixture);
-	assert_non_null(object->last_will);
+	assert_non_null(object->extra->last_will);
 	return object;
 }
 
@@ -181,7 +181,7 @@ void must_count(struct fixture *fixture, uint32_t objects, uint32_t holders, uin
  */
 void unmap_page(struct fixture *fixture, struct object *object)
 {
-	struct last_will *last_will = object->last_will;
+	struct last_will *last_will = object->extra->last_will;
 
 	munmap(last_will->page, last_will->bytes);
 	last_will->page = NULL;

@@ -14,6 +14,8 @@
 #include "daemon/registry/last_will.h"
 #include "wire/name.h"
 
+struct object_extra object_no_extra;
+
 bool object_is_writing(const struct registry *registry, const struct object *object)
 {
 	return object_record(registry, object)->state == WW_WIRE_STATE_WRITING;
@@ -118,6 +120,7 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 	struct account *account;
 
 	object->index = index;
+	object->extra = &object_no_extra;
 	ww_list_init(&object->of_creator);
 	account = account_get(&registry->accounts, record->uid);
 	if (!account)
@@ -139,12 +142,41 @@ void object_forget_account(struct registry *registry, struct object *object)
 	account_put(&registry->accounts, account);
 }
 
+ww_status object_need_extra(struct object *object)
+{
+	struct object_extra *extra;
+
+	if (object->extra != &object_no_extra)
+		return WW_OK;
+	extra = calloc(1, sizeof(*extra));
+	if (!extra)
+		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+	object->extra = extra;
+	return WW_OK;
+}
+
+void object_free_extra(struct object *object)
+{
+	struct object_extra *extra = object->extra;
+
+	if (extra == &object_no_extra)
+		return;
+	object->extra = &object_no_extra;
+	if (extra->nesting)
+		free(extra->nesting->kept_for);
+	free(extra->nesting);
+	free(extra->escrow_lists);
+	free(extra);
+}
+
 struct nesting *object_nesting(struct object *object)
 {
-	struct nesting *nesting = object->nesting;
+	struct nesting *nesting = object->extra->nesting;
 
 	if (nesting)
 		return nesting;
+	if (object_need_extra(object) < 0)
+		return NULL;
 	nesting = calloc(1, sizeof(*nesting));
 	if (!nesting)
 		return NULL;
@@ -152,21 +184,14 @@ struct nesting *object_nesting(struct object *object)
 	ww_list_init(&nesting->counting);
 	ww_list_init(&nesting->of_counting);
 	nesting->object = object;
-	object->nesting = nesting;
+	object->extra->nesting = nesting;
 	return nesting;
-}
-
-void object_free_nesting(struct object *object)
-{
-	if (object->nesting)
-		free(object->nesting->kept_for);
-	free(ww_steal(object->nesting));
 }
 
 void object_belongs(struct registry *registry, struct object *object, struct holder *creator)
 {
 	object->creator = creator;
-	ww_list_append(object->last_will ? &creator->signal_pages : &creator->put,
+	ww_list_append(object->extra->last_will ? &creator->signal_pages : &creator->put,
 		&object->of_creator);
 	creator->put_count++;
 	creator->put_bytes += object_record(registry, object)->bytes;
@@ -214,10 +239,11 @@ struct object *object_find_counting(const struct registry *registry, const struc
 {
 	struct object *outer = object_find_outer(registry, object);
 
-	return outer && outer->last_will ? outer : NULL;
+	return outer && outer->extra->last_will ? outer : NULL;
 }
 
 bool object_is_member(const struct registry *registry, const struct object *object)
 {
-	return object->last_will && object->creator && object_find_counting(registry, object);
+	return object->extra->last_will && object->creator &&
+		object_find_counting(registry, object);
 }

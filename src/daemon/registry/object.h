@@ -62,19 +62,27 @@ struct nesting {
 	uint32_t left_pid; /* of that creator */
 };
 
+/* What few objects have, each NULL if there is none. */
+struct object_extra {
+	struct escrows *escrow_lists;
+	struct device_total *paying; /* of another user, who pays */
+	struct expiry *expiry;
+	struct last_will *last_will;
+	struct nesting *nesting;
+};
+
+/* Of all objects that have none of it: all NULL, always. */
+extern struct object_extra object_no_extra;
+
 struct object {
-	struct item_node by_id;       /* removed ones too: then there may be several of one id */
-	struct item_node by_name;     /* while it has a name and is not removed */
-	struct size_node by_size;     /* while it is in by_id */
-	struct escrows *escrow_lists; /* NULL: no escrow */
+	struct item_node by_id;   /* removed ones too: then there may be several of one id */
+	struct item_node by_name; /* while it has a name and is not removed */
+	struct size_node by_size; /* while it is in by_id */
 	/* In holder.put, with a last will in holder.signal_pages; or in nesting.lingering. */
 	struct ww_list of_creator;
-	struct device_total *total;  /* of its user, in which it counts unless another user pays */
-	struct device_total *paying; /* of another user, who pays; NULL: none */
-	struct holder *creator;      /* the creator; NULL: has ended */
-	struct expiry *expiry;
-	struct last_will *last_will; /* NULL: none */
-	struct nesting *nesting;     /* NULL: none */
+	struct device_total *total; /* of its user, in which it counts unless another user pays */
+	struct holder *creator;     /* the creator; NULL: has ended */
+	struct object_extra *extra; /* object_no_extra until object_need_extra() */
 	uint32_t index;
 	uint32_t holders;
 	uint32_t newest_hold; /* 1 + the index of a hold, see struct hold.older; 0: none */
@@ -98,12 +106,12 @@ static inline bool object_is_named(const struct registry *registry, const struct
 
 static inline uint32_t object_escrows(const struct object *object)
 {
-	return object->escrow_lists ? object->escrow_lists->count : 0;
+	return object->extra->escrow_lists ? object->extra->escrow_lists->count : 0;
 }
 
 static inline struct device_total *object_total(const struct object *object)
 {
-	return object->paying ? object->paying : object->total;
+	return object->extra->paying ? object->extra->paying : object->total;
 }
 
 /* Of the user who pays. */
@@ -174,9 +182,14 @@ struct size_key object_size_key(const struct table *table, uint32_t index);
 /* It counts in no total any more, and its account is not in use for it. */
 void object_forget_account(struct registry *registry, struct object *object);
 
+/* Before a field of its extra is set. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status object_need_extra(struct object *object);
+
+/* With its nesting and its lists of escrows; the rest has ended. */
+void object_free_extra(struct object *object);
+
 /* An object's nesting, which is made if there is none. Return: NULL: there is no memory. */
 struct nesting *object_nesting(struct object *object);
-void object_free_nesting(struct object *object);
 
 /* Adds an object that its record describes to the maps. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status object_map(struct registry *registry, struct object *object);

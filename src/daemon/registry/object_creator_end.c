@@ -128,7 +128,7 @@ static void object_report_left(struct registry *registry, struct object *object)
 
 void object_await_exit(struct registry *registry, struct object *object)
 {
-	exit_wait_add(registry, object->last_will);
+	exit_wait_add(registry, object->extra->last_will);
 	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED ||
 		object_keep(registry, object))
 		return;

@@ -25,8 +25,9 @@ ww_status object_arm(struct registry *registry, struct object *object)
 
 	if (record->expires_ns == REGISTRY_NEVER)
 		return WW_OK;
+	ww_try(object_need_extra(object));
 	return expiry_start(registry->loop, &record->expires_ns, on_object_expiry, registry, object,
-		&object->expiry);
+		&object->extra->expiry);
 }
 
 ww_status object_set_end(struct registry *registry, struct object *object, uint64_t now_ns,
@@ -35,7 +36,7 @@ ww_status object_set_end(struct registry *registry, struct object *object, uint6
 	struct ww_layout_object_record *record = object_record(registry, object);
 	ww_status status;
 
-	expiry_stop(&object->expiry);
+	expiry_stop(&object->extra->expiry);
 	record->expires_ns = expiry_point(now_ns, ttl_ns);
 	status = object_arm(registry, object);
 	if (status < 0)
@@ -57,13 +58,13 @@ void object_drop_last_will(struct registry *registry, struct object *object)
 /* Frees an object that is removed and not held. */
 static void object_free(struct registry *registry, struct object *object)
 {
-	if (object->last_will)
+	if (object->extra->last_will)
 		object_drop_last_will(registry, object);
 	object_disown(registry, object);
 	object_unmap_id(registry, object);
 	device_total_subtract(object_total(object), object_record(registry, object));
 	object_forget_account(registry, object);
-	object_free_nesting(object);
+	object_free_extra(object);
 	table_give(&registry->object_table, object->index);
 }
 
@@ -77,7 +78,7 @@ void object_settle(struct registry *registry, struct object *object)
 			object_end(registry, object, WW_WIRE_WHAT_GONE);
 		return;
 	}
-	if (object->last_will &&
+	if (object->extra->last_will &&
 		(!object->creator || holder_awaits_exit(registry, object->creator)))
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
@@ -100,7 +101,8 @@ void object_end_escrows(struct registry *registry, struct object *object)
 static void object_drop_fds(struct registry *registry, const struct object *object)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
-	int kept = object->last_will ? last_will_find(record->fd_access, record->fd_count) : -1;
+	int kept = object->extra->last_will ? last_will_find(record->fd_access, record->fd_count)
+					    : -1;
 	uint32_t numbers[WW_WIRE_FDS];
 	size_t count = 0;
 
@@ -110,7 +112,7 @@ static void object_drop_fds(struct registry *registry, const struct object *obje
 	}
 	if (count > 0)
 		fdstore_drop(registry->fdstore, numbers, count);
-	if (object->last_will)
+	if (object->extra->last_will)
 		last_will_keep_only(record);
 	else
 		record->fd_count = 0;
@@ -133,7 +135,8 @@ static void object_end_lingering(struct registry *registry, struct object *objec
 {
 	struct ww_list *link;
 
-	while (object->nesting && (link = ww_list_take_first(&object->nesting->lingering)))
+	while (object->extra->nesting &&
+		(link = ww_list_take_first(&object->extra->nesting->lingering)))
 		ww_list_append(&registry->doomed, link);
 	if (registry->is_ending_doomed)
 		return;
@@ -148,7 +151,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
 	bool is_replacement = name_is_replacement(registry, name_first(object));
-	struct object *outer = object->nesting ? object->nesting->counted_in : NULL;
+	struct object *outer = object->extra->nesting ? object->extra->nesting->counted_in : NULL;
 
 	while (object->further)
 		further_drop(registry, further_next(registry, object, NULL), what);
@@ -159,7 +162,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 		name_pass(registry, (const char *)record->name);
 	delivery_counts_leave(registry, object);
 	object_drop_fds(registry, object);
-	expiry_stop(&object->expiry);
+	expiry_stop(&object->extra->expiry);
 	if (!object->creator)
 		ww_list_remove(&object->of_creator);
 	object_charge_again(registry, object, &charge);

@@ -33,7 +33,7 @@ bool object_ends_with_creator(const struct ww_layout_object_record *record)
 
 static bool object_needs(const struct object *outer, const uint8_t id[WW_WIRE_ID_BYTES])
 {
-	const struct nesting *nesting = outer->nesting;
+	const struct nesting *nesting = outer->extra->nesting;
 
 	return !nesting || !nesting->kept_for || unreceived_needs(nesting->kept_for, id);
 }
@@ -42,13 +42,13 @@ bool object_keep_inside(struct registry *registry, struct object *object)
 {
 	struct object *outer = object_find_outer(registry, object);
 
-	if (!outer || object->last_will || !object_is_kept(object_record(registry, outer)) ||
+	if (!outer || object->extra->last_will || !object_is_kept(object_record(registry, outer)) ||
 		!object_needs(outer, object_record(registry, object)->id) || !object_nesting(outer))
 		return false;
 	if (!object->creator && !ww_list_is_empty(&object->of_creator))
 		return true; /* it is there already */
 	object_disown(registry, object);
-	ww_list_append(&outer->nesting->lingering, &object->of_creator);
+	ww_list_append(&outer->extra->nesting->lingering, &object->of_creator);
 	return true;
 }
 
@@ -57,11 +57,11 @@ void object_end_kept(struct registry *registry, struct object *object)
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct unreceived unreceived;
 
-	if (!object_is_kept(record) || !object->expiry)
+	if (!object_is_kept(record) || !object->extra->expiry)
 		return;
 	delivery_counts_sum(registry, object, &unreceived);
 	if (unreceived.count > 0)
 		return;
 	record->expires_ns = ww_clock_now_ns();
-	expiry_hasten(object->expiry);
+	expiry_hasten(object->extra->expiry);
 }

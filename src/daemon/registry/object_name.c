@@ -40,7 +40,7 @@ static void object_lose_first_name(struct registry *registry, struct object *obj
 	record->name[1] = LOST_NAME;
 	if (record->life == WW_WIRE_LIFE_KEPT)
 		record->life = WW_WIRE_LIFE_HELD;
-	expiry_stop(&object->expiry);
+	expiry_stop(&object->extra->expiry);
 	record->expires_ns = REGISTRY_NEVER;
 	if (!is_replacement)
 		name_pass(registry, text);
@@ -90,12 +90,13 @@ void object_lose_unheld_names(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object->holders > 0 || object->last_will || record->state == WW_WIRE_STATE_REMOVED ||
+	if (object->holders > 0 || object->extra->last_will ||
+		record->state == WW_WIRE_STATE_REMOVED ||
 		(object_escrows(object) == 0 && !object->further))
 		return; /* without anything it ends as a whole */
 	if (record->life == WW_WIRE_LIFE_HELD && record->name[0] &&
 		!ww_name_is_inside((const char *)record->name) &&
-		!object_awaits_members(record, object->nesting))
+		!object_awaits_members(record, object->extra->nesting))
 		object_lose_first_name(registry, object, WW_WIRE_WHAT_GONE);
 	object_lose_held_further(registry, object);
 }
@@ -164,7 +165,7 @@ ww_status object_add_name(struct registry *registry, struct object *object, uid_
 	bool is_only = !object_is_named(registry, object);
 	struct name name = name_first(object);
 
-	if (object->paying)
+	if (object->extra->paying)
 		ww_try(object_pay_again(registry, object));
 	if (!record->name[0] && owner == record->uid)
 		ww_try(object_set_first_name(registry, object, put, gid, is_only));

@@ -36,9 +36,9 @@ static void object_set_paying(struct registry *registry, struct object *object,
 
 	account_return(&registry->accounts, object_account(object), &charge);
 	device_total_subtract(object_total(object), record);
-	if (object->paying)
-		device_total_put(object->paying);
-	object->paying = total;
+	if (object->extra->paying)
+		device_total_put(object->extra->paying);
+	object->extra->paying = total;
 	device_total_add(object_total(object), record);
 	account_charge_anyway(&registry->accounts, object_account(object), &charge);
 }
@@ -132,10 +132,11 @@ static struct hold *find_payer(struct registry *registry, const struct object *o
 static void object_pay_by(struct registry *registry, struct object *object, struct hold *hold)
 {
 	struct ww_layout_hold_record *record = hold_record(registry, hold);
-	struct device_total *total = device_total_get(account_find(&registry->accounts,
-							      record->uid),
-		object_record(registry, object)->home_uuid);
+	struct device_total *total = NULL;
 
+	if (object_need_extra(object) == WW_OK)
+		total = device_total_get(account_find(&registry->accounts, record->uid),
+			object_record(registry, object)->home_uuid);
 	record->flags &= (uint8_t)~WW_WIRE_HOLD_FLAG_PAYS;
 	if (!total)
 		return; /* its user pays until the next look */
@@ -149,9 +150,9 @@ bool object_find_payer(struct registry *registry, struct object *object)
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	struct hold *payer;
 
-	if (object->paying && object->own_holds > 0)
+	if (object->extra->paying && object->own_holds > 0)
 		(void)object_pay_again(registry, object); /* there was no room, or no time */
-	if (object->own_holds > 0 || object->paying || object->last_will ||
+	if (object->own_holds > 0 || object->extra->paying || object->extra->last_will ||
 		object_is_named(registry, object) || record->state == WW_WIRE_STATE_REMOVED)
 		return true;
 	payer = find_payer(registry, object);
@@ -166,7 +167,7 @@ void object_adopt_payer(struct registry *registry, struct object *object, struct
 
 	if (!(record->flags & WW_WIRE_HOLD_FLAG_PAYS))
 		return;
-	if (object->paying || object_is_named(registry, object))
+	if (object->extra->paying || object_is_named(registry, object))
 		record->flags &= (uint8_t)~WW_WIRE_HOLD_FLAG_PAYS;
 	else
 		object_pay_by(registry, object, hold);

@@ -76,6 +76,7 @@ static void object_undo_put(struct registry *registry, struct object *object, ui
 		object_disown(registry, object);
 		last_will_close(registry, object);
 		object_forget_account(registry, object);
+		object_free_extra(object);
 	}
 	table_give(&registry->object_table, index);
 }
@@ -100,7 +101,7 @@ static ww_status object_enter(struct registry *registry, struct object *object)
 	if (status == WW_OK)
 		status = object_map(registry, object);
 	if (status < 0) {
-		expiry_stop(&object->expiry);
+		expiry_stop(&object->extra->expiry);
 		last_will_close(registry, object);
 	}
 	return status;
@@ -124,7 +125,7 @@ static ww_status object_build(struct registry *registry, uint32_t index, struct 
 	if (status < 0) {
 		object_unmap_name(registry, object);
 		object_unmap_id(registry, object);
-		expiry_stop(&object->expiry);
+		expiry_stop(&object->extra->expiry);
 		return status;
 	}
 	table_commit(&registry->object_table, index, put->state);

@@ -263,6 +263,7 @@ static ww_status object_adopt_item(struct registry *registry,
 	status = object_adopt(registry, object);
 	if (status < 0) {
 		object_forget_account(registry, object);
+		object_free_extra(object);
 		return status;
 	}
 	creator = holder_find_number(registry, record->maker);
@@ -391,9 +392,10 @@ static void object_settle_adopted(struct registry *registry, struct object *obje
 	bool is_held = hold_find_of_creator(registry, object) != NULL;
 	uint8_t what = is_held ? 0 : object_without_creator(registry, object);
 
-	if (object->last_will && !object->creator)
+	if (object->extra->last_will && !object->creator)
 		(void)object_retire(registry, object);
-	else if (object->last_will && !holder_awaits_exit(registry, object->creator) && !is_held)
+	else if (object->extra->last_will && !holder_awaits_exit(registry, object->creator) &&
+		!is_held)
 		object_unpublish(registry, object); /* its creator was releasing it */
 	else if (what)
 		object_end(registry, object, what);
@@ -533,10 +535,9 @@ static void registry_close_items(struct registry *registry)
 	struct hold *hold;
 
 	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
-		expiry_stop(&object->expiry);
-		free(object->escrow_lists);
-		object_free_nesting(object);
+		expiry_stop(&object->extra->expiry);
 		last_will_close(registry, object);
+		object_free_extra(object);
 	}
 	for (uint32_t at = 0; (further = table_next(&registry->name_table, &at));)
 		expiry_stop(&further->expiry);

@@ -160,7 +160,7 @@ REGISTRY_TEST(time_to_live)
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_EXPIRED], 1);
 	assert_int_equal(fixture->told_unnamed, 1);
 	must_have(fixture, 1, 1, 1, 1);
-	assert_null(object->expiry);
+	assert_null(object->extra->expiry);
 	message = describe(2, "long", WW_WIRE_LIFE_KEPT);
 	message.ttl_ns = UINT64_C(3600000000000);
 	assert_ok(try_put(fixture, creator, &message, 1, &object));
@@ -169,7 +169,7 @@ REGISTRY_TEST(time_to_live)
 	object = find_name(registry, "long");
 	assert_non_null(object);
 	assert_true(object_record(registry, object)->expires_ns == expires_ns);
-	assert_non_null(object->expiry);
+	assert_non_null(object->extra->expiry);
 	/* What expired while no broker ran ends at once. */
 	object_record(registry, object)->expires_ns = 1;
 	restart(fixture);
@@ -192,7 +192,7 @@ REGISTRY_TEST(killed_while_it_lost_its_name)
 	restart(fixture);
 	object = find(fixture, 1);
 	assert_int_equal(object_record(registry, object)->life, WW_WIRE_LIFE_HELD);
-	assert_null(object->expiry);
+	assert_null(object->extra->expiry);
 	holder_end(registry, find_holder(fixture, 1));
 }
 
