@@ -23,6 +23,14 @@ static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	return ww_memory_export(args->memory, args->broker, &args->params, cancel, args->token);
 }
 
+/* A slice's token is made here; for other memory the broker is always asked. */
+static ww_status export_once(struct core *core, struct export_call *call,
+	const struct ww_memory_info *info, PyObject *cancel)
+{
+	return info->flags & WW_MEMORY_IS_SLICE ? wait_brief(core, run_export, call, cancel)
+						: wait_run(core, run_export, call, 0, cancel);
+}
+
 /* Without an access: as the Memory has it; what is sealed in its broker is exported for reading. */
 static ww_status export_as_mapped(struct core *core, struct export_call *call,
 	const struct ww_memory_info *info, PyObject *cancel)
@@ -30,11 +38,11 @@ static ww_status export_as_mapped(struct core *core, struct export_call *call,
 	ww_status status;
 
 	call->params.access = info->access;
-	status = wait_brief(core, run_export, call, cancel);
+	status = export_once(core, call, info, cancel);
 	if (status != WW_ERR_ACCESS || info->access == WW_ACCESS_READ)
 		return status;
 	call->params.access = WW_ACCESS_READ;
-	return wait_brief(core, run_export, call, cancel);
+	return export_once(core, call, info, cancel);
 }
 
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
@@ -50,7 +58,7 @@ bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_par
 		return false;
 	status = ww_memory_info_get(call.memory, &info);
 	if (status == WW_OK)
-		status = call.params.access ? wait_brief(core, run_export, &call, cancel)
+		status = call.params.access ? export_once(core, &call, &info, cancel)
 					    : export_as_mapped(core, &call, &info, cancel);
 	handle_give_back(self, &memory_class, call.memory);
 	if (status != WW_OK) {

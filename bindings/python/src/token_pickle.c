@@ -272,7 +272,9 @@ static PyObject *hold_memory(struct core *core, const struct ww_token *token,
 	const struct ww_token_info *info)
 {
 	struct hold_call call = {.token = token};
-	ww_status status = wait_brief(core, run_hold, &call, NULL);
+	/* Of an object of a broker, the broker is always asked. */
+	ww_status status = info->flags & WW_TOKEN_SLICE ? wait_brief(core, run_hold, &call, NULL)
+							: wait_run(core, run_hold, &call, 0, NULL);
 
 	return status == WW_OK ? memory_object_held(core, call.object, token, info)
 			       : fail_received(core, status, info);
