@@ -405,27 +405,73 @@ static void append_owner(struct line *line, const struct ww_object_info *object,
 	append(line, "until %s ends", maker);
 }
 
+/* How many objects by_id has before those of an id. */
+static size_t count_before(const struct holder_report *report, const uint8_t id[WW_OBJECT_ID_BYTES])
+{
+	size_t low = 0;
+	size_t high = report->object_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_ids(report->by_id[middle]->object_id, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A memory with several names is in the list with each of them, and each may keep it. */
+static void append_other_names(struct line *line, const struct holder_report *report,
+	const struct ww_object_info *object)
+{
+	const char *between = "; also named ";
+
+	for (size_t i = count_before(report, object->object_id); i < report->object_count &&
+		!compare_ids(report->by_id[i]->object_id, object->object_id);
+		i++) {
+		const struct ww_object_info *other = report->by_id[i];
+		char name[WW_NAME_BYTES];
+
+		if (other == object || other->generation != object->generation)
+			continue;
+		format_safe(other->name, name, sizeof(name));
+		append(line, "%s'%s'%s", between, name,
+			other->life == WW_LIFE_KEPT ? ", kept" : "");
+		between = ", ";
+	}
+}
+
+static void append_reason(struct line *line, const struct holder_report *report,
+	const struct ww_object_info *object)
+{
+	size_t count;
+	const struct holder_report_hold *holds = holder_report_holds(report, object, &count);
+
+	if (object->state == WW_STATE_WRITING)
+		append(line, "being written; ");
+	if (object->state == WW_STATE_REMOVED)
+		append(line, "ended, but ");
+	else if (object->life == WW_LIFE_KEPT)
+		append_kept(line, report, object);
+	else if (object->life == WW_LIFE_OWNER)
+		append_owner(line, object, holds, count);
+	if (object->state != WW_STATE_REMOVED && object->life != WW_LIFE_HELD) {
+		if (count == 0)
+			return;
+		append(line, "; ");
+	}
+	append(line, "held by ");
+	append_holds(line, holds, count);
+}
+
 void holder_report_reason(const struct holder_report *report, const struct ww_object_info *object,
 	char out_text[HOLDER_REPORT_REASON_BYTES])
 {
 	struct line line = {.text = out_text};
-	size_t count;
-	const struct holder_report_hold *holds = holder_report_holds(report, object, &count);
 
 	out_text[0] = 0;
-	if (object->state == WW_STATE_WRITING)
-		append(&line, "being written; ");
-	if (object->state == WW_STATE_REMOVED)
-		append(&line, "ended, but ");
-	else if (object->life == WW_LIFE_KEPT)
-		append_kept(&line, report, object);
-	else if (object->life == WW_LIFE_OWNER)
-		append_owner(&line, object, holds, count);
-	if (object->state != WW_STATE_REMOVED && object->life != WW_LIFE_HELD) {
-		if (count == 0)
-			return;
-		append(&line, "; ");
-	}
-	append(&line, "held by ");
-	append_holds(&line, holds, count);
+	append_reason(&line, report, object);
+	append_other_names(&line, report, object);
 }

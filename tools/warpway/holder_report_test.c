@@ -21,6 +21,7 @@ enum {
 	ORPHAN,
 	INSIDE,
 	ADRIFT,
+	FURTHER, /* another name of the first one */
 	OBJECTS
 };
 
@@ -84,6 +85,7 @@ static int make(void **state)
 			WW_LIFE_KEPT),
 		[ADRIFT] = object_of(10, "@5b000000000000000000000000000000/3", WW_STATE_SEALED,
 			WW_LIFE_KEPT),
+		[FURTHER] = object_of(90, "g", WW_STATE_SEALED, WW_LIFE_HELD),
 	};
 	const struct ww_holder_info holders[] = {
 		holder_of(7, 70, "python"),
@@ -137,7 +139,8 @@ static void check_why(const struct holder_report *holder_report, int object, con
 
 UNIT_TEST_WITH(every_object_has_a_reason, make, end)
 {
-	check_why(*state, KEPT, "kept, no time to live");
+	check_why(*state, KEPT, "kept, no time to live; also named 'g'");
+	check_why(*state, FURTHER, "held by nobody; also named 'a', kept");
 	check_why(*state, TIMED, "kept, 90 s left; held by a process (e?vil), a process");
 	check_why(*state, OWNED, "until pid 10 (c) ends; held by pid 10 (c)");
 	check_why(*state, HELD,
