@@ -4,8 +4,9 @@
  *
  *   token_cli_maker DEVICE
  *
- * Prints the token and stays until standard input ends. The part begins at byte 5000 and the array
- * in it at byte 8: every other byte of "h-e-l-l-o", where all other bytes of the memory are zero.
+ * Prints the token, gives the memory two names, and stays until standard input ends. The part
+ * begins at byte 5000 and the array in it at byte 8: every other byte of "h-e-l-l-o", where all
+ * other bytes of the memory are zero.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ int main(int argc, char *argv[])
 	check(ww_array_set(&array, &uint8, 1, (const int64_t[]){5}, (const int64_t[]){2},
 		ARRAY_BEGIN));
 	check(ww_memory_export(memory, NULL, &params, NULL, &token));
+	check(ww_memory_put(memory, NULL, "maker/one", NULL, 0, NULL));
+	check(ww_memory_put(memory, NULL, "maker/two", NULL, 0, NULL));
 	check(ww_token_to_text(&token, text));
 	puts(text);
 	fflush(stdout);

@@ -3,6 +3,8 @@
  * ls.c - `warpway ls`: the objects of a broker
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "warpway/open_broker.h"
 #include "common/table.h"
@@ -62,12 +64,68 @@ static void add_row(struct view *view, struct table *table, const struct ww_obje
 		object->holders, text.age, text.name, text.array);
 }
 
+/*
+ * The bytes of objects. A memory that has several names is listed once for each, and one that was
+ * ended and put again is listed as two objects of one id, but its bytes are there once.
+ */
+struct sizes {
+	struct size {
+		uint8_t id[WW_OBJECT_ID_BYTES];
+		uint64_t bytes;
+	} * items;
+	size_t count;
+	size_t room;
+};
+
+/* What there is no memory for is not counted. */
+static void sizes_add(struct sizes *sizes, const struct ww_object_info *object)
+{
+	struct size *size;
+
+	if (sizes->count == sizes->room) {
+		size_t room = 2 * sizes->room + 64;
+		struct size *grown = reallocarray(sizes->items, room, sizeof(*grown));
+
+		if (!grown)
+			return;
+		sizes->items = grown;
+		sizes->room = room;
+	}
+	size = &sizes->items[sizes->count++];
+	memcpy(size->id, object->object_id, sizeof(size->id));
+	size->bytes = object->bytes;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const struct size *first = a;
+	const struct size *second = b;
+
+	return memcmp(first->id, second->id, sizeof(first->id));
+}
+
+/* Frees the list. */
+static uint64_t sizes_sum(struct sizes *sizes)
+{
+	struct size *items = sizes->items;
+	uint64_t sum = 0;
+
+	if (items)
+		qsort(items, sizes->count, sizeof(*items), compare_sizes);
+	for (size_t i = 0; i < sizes->count; i++) {
+		if (i == 0 || compare_sizes(&items[i - 1], &items[i]) != 0)
+			sum += items[i].bytes;
+	}
+	free(items);
+	return sum;
+}
+
 static void print_table(struct view *view, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	struct sizes sizes = {.items = NULL};
 	char bytes[NUMBER_BYTES];
 	struct table table;
-	uint64_t total = 0;
 	size_t count = 0;
 	size_t index = 0;
 
@@ -75,12 +133,12 @@ static void print_table(struct view *view, ww_snapshot *snapshot)
 	table_add(&table, "MODE\tOWNER\tBYTES\tKIND\tDEVICE\tHOLDERS\tAGE\tNAME");
 	for (; next(snapshot, &index, &object); count++) {
 		add_row(view, &table, &object);
-		total += object.bytes;
+		sizes_add(&sizes, &object);
 	}
 	if (count > 0)
 		table_print(&table, stdout);
 	table_fini(&table);
-	view_bytes(view, total, bytes);
+	view_bytes(view, sizes_sum(&sizes), bytes);
 	printf("%zu object%s, %s%s\n", count, count == 1 ? "" : "s", bytes,
 		view->human ? "" : " bytes");
 }
@@ -90,8 +148,9 @@ static void print_unnamed(struct request *request)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	struct sizes all = {.items = NULL};
+	struct sizes shown = {.items = NULL};
 	char bytes[NUMBER_BYTES];
-	uint64_t total = 0;
 	size_t count = 0;
 
 	if (!request->broker || ls.all || request->words[0] ||
@@ -102,9 +161,11 @@ static void print_unnamed(struct request *request)
 		bool is_shown = object.name[0] && object.state != WW_STATE_REMOVED;
 
 		count += !is_shown;
-		total += is_shown ? 0 : object.bytes;
+		sizes_add(&all, &object);
+		if (is_shown)
+			sizes_add(&shown, &object);
 	}
-	view_bytes(&request->view, total, bytes);
+	view_bytes(&request->view, sizes_sum(&all) - sizes_sum(&shown), bytes);
 	if (count > 0)
 		printf("%zu more without a name or ended, %s%s: warpway ls --all\n", count, bytes,
 			request->view.human ? "" : " bytes");

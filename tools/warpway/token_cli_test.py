@@ -90,6 +90,10 @@ def tokens_name_parts():
         expect(done("get", "--token", "-", data=text) == b"hello", "the array's elements, of the part alone")
         done("get", "--token", "-", path_of("part.npy"), data=text)
         expect(read("part.npy") == npy("|u1", (5,), b"hello"), "as .npy")
+        names = spoken("ls", "maker/")
+        expect([name["name"] for name in names] == ["maker/one", "maker/two"], str(names))
+        listed = done("ls", "maker/").decode()
+        expect(f", {names[0]['bytes']} bytes\n" in listed, "the bytes of both names count once: " + listed)
     finally:
         maker.communicate(timeout=LIMIT_S)
 
