@@ -337,8 +337,9 @@ struct ww_put_params {
  *         (WW_STATE_READ_ONLY, and this memory cannot be made read-only where it is mapped);
  *         WW_ERR_QUOTA (the record says which quota and how much); WW_ERR_ACCESS (the name, or a
  *         memory that is in the broker, belongs to another user, the caller is not in the group, or
- *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
- *         ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW
+ *         (@array does not fit the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);

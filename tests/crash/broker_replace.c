@@ -4,9 +4,9 @@
  * writers are killed
  *
  * Each name has one writer, which puts version after version under it: at once, or written and then
- * sealed, or by token first, or as a further name of what has one that goes with the writer. A board that all processes share says which version the writer has
- * begun, and which the broker has acknowledged. Whoever reads the name must find an object, whole,
- * of a version between the two.
+ * sealed, or by token first, or as a further name of what has one that goes with the writer. A
+ * board that all processes share says which version the writer has begun, and which the broker has
+ * acknowledged. Whoever reads the name must find an object, whole, of a version between the two.
  *
  * A writer that was killed is followed by another one, once the broker has noticed its end: what it
  * had sent is done by then, or never will be.

@@ -260,8 +260,8 @@ static ww_status put_check_unnamed(const struct peer *peer, const struct object 
 }
 
 /*
- * The name of the object that a put repeats. Return: no object: it gives the object a new one, which
- * may replace one of the same text: that of another part, or with another life.
+ * The name of the object that a put repeats. Return: no object: it gives the object a new one,
+ * which may replace one of the same text: that of another part, or with another life.
  */
 static struct name put_find_repeated(const struct registry *registry, struct object *object,
 	const struct ww_wire_put *put, gid_t gid)
