@@ -43,7 +43,8 @@
 	X(cuModuleGetFunction, cuModuleGetFunction)               \
 	X(cuLaunchKernel, cuLaunchKernel)                         \
 	X(cuStreamCreate, cuStreamCreate)                         \
-	X(cuStreamSynchronize, cuStreamSynchronize)
+	X(cuStreamSynchronize, cuStreamSynchronize)               \
+	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)
 
 static struct {
 #define FIELD(name, symbol) ww_PFN_##name name;
@@ -143,10 +144,16 @@ void ww_mpi_cuda_describe(int error, char *out_text, size_t bytes)
 	snprintf(out_text, bytes, "%s (%s)", text, name);
 }
 
+static struct ww_cuda_relaxed relax(void)
+{
+	return ww_cuda_relaxed_enter(driver.cuThreadExchangeStreamCaptureMode);
+}
+
 /* --- pointers --- */
 
 static ww_CUcontext retain_primary(int ordinal)
 {
+	WW_AUTO_CUDA_RELAXED struct ww_cuda_relaxed relaxed = relax();
 	ww_CUcontext primary = NULL;
 
 	pthread_mutex_lock(&lock);
@@ -318,6 +325,7 @@ static void leave(struct ww_mpi_copies *copies)
 	}
 	if (copies->is_pushed)
 		driver.cuCtxPopCurrent(&popped);
+	ww_cuda_relaxed_leave(&copies->relaxed);
 	copies->stream = NULL;
 	copies->is_pushed = false;
 }
@@ -334,6 +342,7 @@ static int enter(struct ww_mpi_copies *copies, ww_CUcontext context)
 	if (error)
 		return error;
 	copies->is_pushed = true;
+	copies->relaxed = relax();
 	copies->context = context;
 	error = check_capture();
 	if (!error)
@@ -436,6 +445,7 @@ int ww_mpi_cuda_launch(void *context, void *kernel, unsigned int blocks, unsigne
 
 void *ww_mpi_cuda_pin(void *at, size_t bytes, const struct ww_mpi_memory *memory)
 {
+	WW_AUTO_CUDA_RELAXED struct ww_cuda_relaxed relaxed = relax();
 	ww_CUcontext popped;
 	ww_CUresult result;
 
@@ -449,6 +459,7 @@ void *ww_mpi_cuda_pin(void *at, size_t bytes, const struct ww_mpi_memory *memory
 /* What was pinned in a context that has ended is pinned no more. */
 void ww_mpi_cuda_unpin(void *at, void *context)
 {
+	WW_AUTO_CUDA_RELAXED struct ww_cuda_relaxed relaxed = relax();
 	ww_CUcontext popped;
 
 	if (driver.cuCtxPushCurrent(context) != WW_CUDA_SUCCESS)

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/cuda/relaxed_mode.h"
+
 /* What the driver says of an address. */
 struct ww_mpi_memory {
 	bool is_device; /* staged: memory of a GPU, or managed memory */
@@ -44,7 +46,7 @@ void ww_mpi_cuda_of(int ordinal, struct ww_mpi_memory *out_memory);
  *   ww_mpi_copies_add(&copies, to, from, bytes, &memory);   memory: of the side on the device
  *   code = ww_mpi_copies_end(&copies);                      all are done; 0 or the driver's error
  *
- * After an error, add does nothing.
+ * After an error, add does nothing. No call of the driver ends the capture of a stream.
  */
 struct ww_mpi_copies {
 	char *to; /* the copy that is not enqueued yet */
@@ -54,6 +56,7 @@ struct ww_mpi_copies {
 	void *context; /* that is current because of us */
 	void *stream;
 	bool is_pushed;
+	struct ww_cuda_relaxed relaxed; /* while it is pushed */
 	int error;
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device/cuda/cuda_abi.h"
+#include "device_memory.h"
 #include "direct.h"
 #include "fakecuda/fakecuda.h"
 #include "mpi_test.h"
@@ -309,6 +310,27 @@ static void reduce_one(const struct one_type *type, MPI_Op op)
 	free(expected);
 }
 
+/* It loads a kernel and exports memory, which ends no capture of a stream. */
+static void reduce_beside_a_capture(void)
+{
+	enum {
+		COUNT = 2000
+	};
+	OWN_MEMORY char *memory = memory_new(COUNT * sizeof(int), 1);
+	int values[COUNT];
+	void *capture;
+
+	for (int i = 0; i < COUNT; i++)
+		values[i] = i + rank;
+	memory_put(memory, values, sizeof(values));
+	capture = device_capture_begin();
+	OK(MPI_Allreduce(MPI_IN_PLACE, memory, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+	device_capture_end(capture);
+	memory_get(values, memory, sizeof(values));
+	for (int i = 0; i < COUNT; i++)
+		MUST(values[i] == 2 * i + 1);
+}
+
 static void reductions(void)
 {
 	const struct one_type types[] = {
@@ -331,6 +353,7 @@ static void reductions(void)
 	const MPI_Op logical[] = {MPI_LAND, MPI_LOR, MPI_LXOR};
 	int wanted = 0;
 
+	reduce_beside_a_capture();
 	collectives();
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		for (int op = 0; op < 4;

@@ -32,6 +32,11 @@ enum kind {
 	X(cuMemAllocAsync, cuMemAllocAsync)                             \
 	X(cuMemFreeAsync, cuMemFreeAsync)                               \
 	X(cuStreamSynchronize, cuStreamSynchronize)                     \
+	X(cuStreamCreate, cuStreamCreate)                               \
+	X(cuStreamDestroy, cuStreamDestroy_v2)                          \
+	X(cuStreamBeginCapture, cuStreamBeginCapture_v2)                \
+	X(cuStreamEndCapture, cuStreamEndCapture)                       \
+	X(cuGraphDestroy, cuGraphDestroy)                               \
 	X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity) \
 	X(cuMemCreate, cuMemCreate)                                     \
 	X(cuMemRelease, cuMemRelease)                                   \
@@ -233,4 +238,22 @@ void device_memory_get(void *to, const void *memory, size_t bytes)
 	enter(device_of(memory));
 	MUST_WORK(cuMemcpyDtoH(to, address_of(memory), bytes));
 	leave();
+}
+
+void *device_capture_begin(void)
+{
+	ww_CUstream stream;
+
+	MUST_WORK(cuStreamCreate(&stream, WW_CU_STREAM_NON_BLOCKING));
+	MUST_WORK(cuStreamBeginCapture(stream, WW_CU_STREAM_CAPTURE_MODE_GLOBAL));
+	return stream;
+}
+
+void device_capture_end(void *capture)
+{
+	ww_CUgraph graph;
+
+	MUST_WORK(cuStreamEndCapture(capture, &graph));
+	MUST_WORK(cuGraphDestroy(graph));
+	MUST_WORK(cuStreamDestroy(capture));
 }

@@ -24,4 +24,11 @@ void device_memory_free(void *memory, size_t bytes, unsigned int kind);
 void device_memory_put(void *memory, const void *from, size_t bytes);
 void device_memory_get(void *to, const void *memory, size_t bytes);
 
+/*
+ * Captures a stream, in the mode in which CUDA forbids most. Until the end the calls above are
+ * forbidden. Return: for the end, which fails if a call has ended the capture.
+ */
+void *device_capture_begin(void);
+void device_capture_end(void *capture);
+
 #endif

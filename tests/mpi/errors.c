@@ -108,6 +108,24 @@ static void in_collectives(const char *from, char *to, int peer)
 	must_hold(to + (size_t)peer * LARGE, LARGE, peer, (size_t)rank * LARGE);
 }
 
+/* No call that a message makes for the first time ends the capture of a stream. */
+static void beside_a_capture(void)
+{
+	OWN_MEMORY char *memory = memory_new(1000, 1);
+	int peer = rank ^ 1;
+	char host[1000];
+	void *capture;
+
+	for (size_t i = 0; i < sizeof(host); i++)
+		host[i] = byte_of(rank, i);
+	memory_put(memory, host, sizeof(host));
+	capture = device_capture_begin();
+	OK(MPI_Sendrecv_replace(memory, sizeof(host), MPI_BYTE, peer, 0, peer, 0, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	device_capture_end(capture);
+	must_hold(memory, sizeof(host), peer, 0);
+}
+
 static void beyond_the_bound(void)
 {
 	char *host = malloc(2 * LARGE);
@@ -549,6 +567,7 @@ int main(int argc, char *argv[])
 	OK(MPI_Comm_create_errhandler(note, &handler));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
 	kinds_of_memory();
+	beside_a_capture();
 	beyond_the_bound();
 	no_memory_is_left();
 	parts_far_apart();

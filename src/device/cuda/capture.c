@@ -21,11 +21,8 @@
 
 struct ww_cuda_scope ww_cuda_relax(const struct ww_cuda_driver *driver)
 {
-	struct ww_cuda_scope scope = {driver, WW_CU_STREAM_CAPTURE_MODE_RELAXED, false, false};
-
-	scope.is_relaxed = driver->cuThreadExchangeStreamCaptureMode(&scope.mode) ==
-		WW_CUDA_SUCCESS;
-	return scope;
+	return (struct ww_cuda_scope){driver,
+		ww_cuda_relaxed_enter(driver->cuThreadExchangeStreamCaptureMode), false};
 }
 
 /* The driver frees memory when all work is done. Without memory there is no other way. */

@@ -138,8 +138,7 @@ void ww_cuda_leave(struct ww_cuda_scope *scope)
 
 	if (scope->is_pushed)
 		scope->driver->cuCtxPopCurrent(&popped);
-	if (scope->is_relaxed)
-		scope->driver->cuThreadExchangeStreamCaptureMode(&scope->mode);
+	ww_cuda_relaxed_leave(&scope->relaxed);
 	*scope = (struct ww_cuda_scope){NULL};
 }
 

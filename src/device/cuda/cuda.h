@@ -9,6 +9,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/relaxed_mode.h"
 #include "device/handle_page.h"
 #include "device/mapping.h"
 
@@ -37,8 +38,7 @@ static inline struct cuda_device *ww_cuda_device(struct ww_device *device)
  */
 struct ww_cuda_scope {
 	const struct ww_cuda_driver *driver; /* NULL: nothing to put back */
-	ww_CUstreamCaptureMode mode;         /* that the thread had, if it was changed */
-	bool is_relaxed;
+	struct ww_cuda_relaxed relaxed;
 	bool is_pushed; /* a context */
 };
 
