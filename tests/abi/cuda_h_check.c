@@ -259,6 +259,8 @@ SAME_VALUE(CU_STREAM_CAPTURE_MODE_RELAXED);
 SAME_VALUE(CU_STREAM_CAPTURE_STATUS_NONE);
 SAME_VALUE(CU_STREAM_CAPTURE_STATUS_ACTIVE);
 SAME_VALUE(CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+SAME_VALUE(CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+SAME_VALUE(CU_STREAM_SET_CAPTURE_DEPENDENCIES);
 
 SAME_VALUE(CU_MEMHOSTALLOC_PORTABLE);
 SAME_VALUE(CU_MEMHOSTALLOC_DEVICEMAP);
@@ -295,6 +297,7 @@ SAME_SIZE(CUcontext);
 SAME_SIZE(CUstream);
 SAME_SIZE(CUgraph);
 SAME_SIZE(CUgraphExec);
+SAME_SIZE(CUgraphNode);
 SAME_SIZE(CUevent);
 SAME_SIZE(CUmemoryPool);
 SAME_SIZE(CUdevice_attribute);
@@ -321,6 +324,7 @@ SAME_SIZE(CUmemAccessDesc);
 SAME_SIZE(CUmemPoolProps);
 SAME_SIZE(CUmemPoolPtrExportData);
 SAME_SIZE(CUstreamBatchMemOpParams);
+SAME_SIZE(CUDA_BATCH_MEM_OP_NODE_PARAMS);
 
 SAME_FIELD(CUuuid, bytes);
 SAME_FIELD(CUipcMemHandle, reserved);
@@ -368,6 +372,10 @@ SAME_FIELD(CUstreamBatchMemOpParams, memoryBarrier);
 SAME_FIELD(CUstreamBatchMemOpParams, memoryBarrier.operation);
 SAME_FIELD(CUstreamBatchMemOpParams, memoryBarrier.flags);
 SAME_FIELD(CUstreamBatchMemOpParams, pad);
+SAME_FIELD(CUDA_BATCH_MEM_OP_NODE_PARAMS, ctx);
+SAME_FIELD(CUDA_BATCH_MEM_OP_NODE_PARAMS, count);
+SAME_FIELD(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray);
+SAME_FIELD(CUDA_BATCH_MEM_OP_NODE_PARAMS, flags);
 
 /*
  * The functions: with our type names standing for the driver's, declare each of them once more.
@@ -399,6 +407,7 @@ SAME_FIELD(CUstreamBatchMemOpParams, pad);
 #define ww_CUstreamCaptureStatus            CUstreamCaptureStatus
 #define ww_CUgraph                          CUgraph
 #define ww_CUgraphExec                      CUgraphExec
+#define ww_CUgraphNode                      CUgraphNode
 #define ww_CUdriverProcAddressQueryResult   CUdriverProcAddressQueryResult
 #define ww_CUuuid                           CUuuid
 #define ww_CUipcMemHandle                   CUipcMemHandle
@@ -409,9 +418,14 @@ SAME_FIELD(CUstreamBatchMemOpParams, pad);
 #define ww_CUmemPoolProps                   CUmemPoolProps
 #define ww_CUmemPoolPtrExportData           CUmemPoolPtrExportData
 #define ww_CUstreamBatchMemOpParams         CUstreamBatchMemOpParams
+#define ww_CUDA_BATCH_MEM_OP_NODE_PARAMS    CUDA_BATCH_MEM_OP_NODE_PARAMS
 
-/* Exported by every driver; cuda.h 13 only declares its successor. */
+/* Exported by every driver; cuda.h 13 only declares their successors. */
+#undef cuStreamUpdateCaptureDependencies
 CUresult cuCtxCreate_v2(CUcontext *, unsigned int, CUdevice);
+CUresult cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+	const CUgraphNode **, size_t *);
+CUresult cuStreamUpdateCaptureDependencies(CUstream, CUgraphNode *, size_t, unsigned int);
 
 #define DECLARED(name, symbol, parameters) static_assert(sizeof(&symbol) == sizeof(void *), #name);
 WW_CUDA_FUNCTIONS(DECLARED)

@@ -67,6 +67,7 @@ struct fake_config {
 	bool no_sync;
 	bool no_foreign;
 	bool no_later;
+	bool no_graph;
 	unsigned int queues; /* of each context, at most FAKE_QUEUES_MAX */
 	enum fake_mps mps;   /* of every GPU */
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
@@ -371,6 +372,8 @@ struct fake_op {
 	struct fake_event *event;
 	struct fake_range *range;
 	struct fake_graph *graph; /* that the operation was launched with */
+	const void *node;         /* of a graph, that it is a copy of; NULL: of none */
+	const struct fake_context *node_context;
 	ww_CUhostFn function;
 	void *user_data;
 };
@@ -417,6 +420,20 @@ ww_CUresult fake_capture_refuse_legacy(const struct fake_context *context);
 
 ww_CUresult fake_capture_push(struct fake_capture *capture, struct fake_op *op);
 void fake_capture_drop(const struct fake_stream *stream);
+
+/* ---- graphs (fake_graph.c) ---- */
+
+struct fake_graph *fake_graph_new(void);
+void fake_graph_unref(struct fake_graph *graph);
+/* @after: a node of the graph; NULL: it becomes the first */
+void fake_graph_insert(struct fake_graph *graph, struct fake_op *op, struct fake_op *after);
+bool fake_graph_has(const struct fake_graph *graph, const void *node);
+
+/* ---- values in memory (fake_value.c) ---- */
+
+ww_CUresult fake_value_check(int device, const ww_CUstreamBatchMemOpParams *operation);
+/* NULL: out of memory. The operation was checked, and is no barrier. */
+struct fake_op *fake_value_op(const ww_CUstreamBatchMemOpParams *operation);
 
 /* ---- events (fake_event.c, fake_ipc_event.c) ---- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_capture.c - captures of streams, and the graphs that come of them
+ * fake_capture.c - captures of streams
  *
- * What a captured stream is given is appended to a graph, and a launch gives a copy of all of it to
- * a stream. Events are not for graphs here, nor are graphs: only what the stream alone does.
+ * What a captured stream is given becomes a node of a graph (fake_graph.c), behind what it was
+ * given before or what the program has made its dependency. Events are not for graphs here, nor are
+ * graphs: only what the stream alone does.
  *
  * A call that is forbidden during a capture fails, and invalidates the capture:
  *   - one on the captured stream that is no work; on the legacy stream beside a captured blocking
@@ -16,16 +17,11 @@
 
 #include <stdlib.h>
 
-struct fake_graph {
-	uint32_t refs; /* its handles, and operations that were launched */
-	struct fake_op *first;
-	struct fake_op **last;
-};
-
 struct fake_capture {
 	struct fake_capture *next;
 	struct fake_stream *stream;
 	struct fake_graph *graph;
+	struct fake_op *after; /* what the next node comes after; NULL: nothing */
 	ww_CUstreamCaptureMode mode;
 	uint64_t thread;
 	bool is_invalid;
@@ -157,19 +153,6 @@ ww_CUresult fake_capture_refuse_legacy(const struct fake_context *context)
 	return error;
 }
 
-static void graph_unref(struct fake_graph *graph)
-{
-	if (--graph->refs > 0)
-		return;
-	for (struct fake_op *op = graph->first; op;) {
-		struct fake_op *next = op->next;
-
-		fake_op_free(op);
-		op = next;
-	}
-	free(graph);
-}
-
 /* Return: its graph, which is the caller's. */
 static struct fake_graph *capture_end(struct fake_capture *capture)
 {
@@ -187,7 +170,7 @@ static struct fake_graph *capture_end(struct fake_capture *capture)
 void fake_capture_drop(const struct fake_stream *stream)
 {
 	if (stream->capture)
-		graph_unref(capture_end(stream->capture));
+		fake_graph_unref(capture_end(stream->capture));
 }
 
 /* Consumes @op. */
@@ -196,9 +179,8 @@ ww_CUresult fake_capture_push(struct fake_capture *capture, struct fake_op *op)
 	bool is_kept = !capture->is_invalid && !op->drop;
 
 	if (is_kept) {
-		op->next = NULL;
-		*capture->graph->last = op;
-		capture->graph->last = &op->next;
+		fake_graph_insert(capture->graph, op, capture->after);
+		capture->after = op;
 		return WW_CUDA_SUCCESS;
 	}
 	fake_op_free(op);
@@ -253,15 +235,17 @@ FAKE_API cuStreamBeginCapture_v2(ww_CUstream handle, ww_CUstreamCaptureMode mode
 	if (stream->capture)
 		return WW_CUDA_ERROR_ILLEGAL_STATE;
 	struct fake_capture *capture = calloc(1, sizeof(*capture));
-	struct fake_graph *graph = calloc(1, sizeof(*graph));
+	struct fake_graph *graph = fake_graph_new();
 	if (!capture || !graph) {
 		free(capture);
 		free(graph);
 		return WW_CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	graph->refs = 1;
-	graph->last = &graph->first;
-	*capture = (struct fake_capture){captures, stream, graph, mode, fake_thread_token(), false};
+	*capture = (struct fake_capture){.next = captures,
+		.stream = stream,
+		.graph = graph,
+		.mode = mode,
+		.thread = fake_thread_token()};
 	captures = capture;
 	stream->capture = capture;
 	return WW_CUDA_SUCCESS;
@@ -283,65 +267,48 @@ FAKE_API cuStreamEndCapture(ww_CUstream handle, ww_CUgraph *out_graph)
 	bool is_invalid = capture->is_invalid;
 	struct fake_graph *graph = capture_end(capture);
 	if (is_invalid)
-		graph_unref(graph);
+		fake_graph_unref(graph);
 	*out_graph = is_invalid ? NULL : (ww_CUgraph)graph;
 	return is_invalid ? WW_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : WW_CUDA_SUCCESS;
 }
 
-/* What runs is the graph itself: nothing changes it after the capture. */
-FAKE_API cuGraphInstantiateWithFlags(ww_CUgraphExec *out_exec, ww_CUgraph handle,
-	unsigned long long flags)
+FAKE_API cuStreamGetCaptureInfo_v2(ww_CUstream handle, ww_CUstreamCaptureStatus *out_status,
+	uint64_t *out_id, ww_CUgraph *out_graph, const ww_CUgraphNode **out_dependencies,
+	size_t *out_count)
 {
-	FAKE_ENTER(cuGraphInstantiateWithFlags);
-	struct fake_graph *graph = (struct fake_graph *)handle;
-	if (!out_exec || !graph || flags)
-		return WW_CUDA_ERROR_INVALID_VALUE;
-	graph->refs++;
-	*out_exec = (ww_CUgraphExec)graph;
+	FAKE_ENTER(cuStreamGetCaptureInfo);
+	struct fake_stream *stream;
+	ww_CUresult error = fake_stream_look(handle, &stream);
+	if (error)
+		return error;
+	struct fake_capture *capture = stream->capture;
+	if (!out_status || out_id)
+		return WW_CUDA_ERROR_INVALID_VALUE; /* captures have no number here */
+	*out_status = WW_CU_STREAM_CAPTURE_STATUS_NONE;
+	if (capture && capture->is_invalid)
+		*out_status = WW_CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+	if (!capture || capture->is_invalid)
+		return WW_CUDA_SUCCESS;
+	*out_status = WW_CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	*out_graph = (ww_CUgraph)capture->graph;
+	*out_dependencies = (const ww_CUgraphNode *)&capture->after;
+	*out_count = capture->after ? 1 : 0;
 	return WW_CUDA_SUCCESS;
 }
 
-/* What the copy has of the graph's operation stays the graph's. */
-static void launched_drop(struct fake_op *op)
+FAKE_API cuStreamUpdateCaptureDependencies(ww_CUstream handle, ww_CUgraphNode *dependencies,
+	size_t count, unsigned int flags)
 {
-	op->staging = NULL;
-	graph_unref(op->graph);
-}
-
-FAKE_API cuGraphLaunch(ww_CUgraphExec handle, ww_CUstream stream_handle)
-{
-	FAKE_ENTER_STREAM(cuGraphLaunch, stream_handle);
-	struct fake_graph *graph = (struct fake_graph *)handle;
-	if (!graph)
+	FAKE_ENTER(cuStreamUpdateCaptureDependencies);
+	struct fake_stream *stream;
+	ww_CUresult error = fake_stream_look(handle, &stream);
+	if (error)
+		return error;
+	if (!stream->capture || stream->capture->is_invalid)
+		return WW_CUDA_ERROR_ILLEGAL_STATE;
+	if (!dependencies || count != 1 || flags != WW_CU_STREAM_SET_CAPTURE_DEPENDENCIES ||
+		!fake_graph_has(stream->capture->graph, dependencies[0]))
 		return WW_CUDA_ERROR_INVALID_VALUE;
-	error = fake_capture_refuse(stream);
-	for (const struct fake_op *op = graph->first; op && !error; op = op->next) {
-		struct fake_op *copy = fake_op_new();
-		if (!copy)
-			return WW_CUDA_ERROR_OUT_OF_MEMORY;
-		*copy = *op;
-		copy->graph = graph;
-		copy->drop = launched_drop;
-		graph->refs++;
-		error = fake_stream_push(stream, copy);
-	}
-	return error;
-}
-
-FAKE_API cuGraphExecDestroy(ww_CUgraphExec handle)
-{
-	FAKE_ENTER(cuGraphExecDestroy);
-	if (!handle)
-		return WW_CUDA_ERROR_INVALID_VALUE;
-	graph_unref((struct fake_graph *)handle);
-	return WW_CUDA_SUCCESS;
-}
-
-FAKE_API cuGraphDestroy(ww_CUgraph handle)
-{
-	FAKE_ENTER(cuGraphDestroy);
-	if (!handle)
-		return WW_CUDA_ERROR_INVALID_VALUE;
-	graph_unref((struct fake_graph *)handle);
+	stream->capture->after = (struct fake_op *)dependencies[0];
 	return WW_CUDA_SUCCESS;
 }

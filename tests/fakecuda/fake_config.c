@@ -11,6 +11,7 @@
  *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
  *   FAKECUDA_NO_LATER=1     a driver of CUDA 12.0, without cuCtxRecordEvent(), cuFuncLoad()
  *                           and cuFuncGetParamInfo()
+ *   FAKECUDA_NO_GRAPH=1     a driver without cuGraphAddBatchMemOpNode()
  *   FAKECUDA_LACKS=WORD,... what the GPUs lack, see fake_lack.c
  *   FAKECUDA_MIG=1          GPUs that say that they are parts of one
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
@@ -145,6 +146,7 @@ static void config_read(void)
 	config.no_sync = number_read("FAKECUDA_NO_SYNC", 0) != 0;
 	config.no_foreign = number_read("FAKECUDA_NO_FOREIGN", 0) != 0;
 	config.no_later = number_read("FAKECUDA_NO_LATER", 0) != 0;
+	config.no_graph = number_read("FAKECUDA_NO_GRAPH", 0) != 0;
 	config.compute_mode = compute_mode_read();
 	config.mps = mps_read();
 	config.queues = queues_read();

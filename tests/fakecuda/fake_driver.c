@@ -71,6 +71,8 @@ static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResu
 		return NULL;
 	if (fake_config()->no_foreign && !strcmp(name, "cuMemPoolImportPointer"))
 		return NULL;
+	if (fake_config()->no_graph && !strcmp(name, "cuGraphAddBatchMemOpNode"))
+		return NULL;
 	if (fake_config()->no_later && is_later(name))
 		return NULL;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

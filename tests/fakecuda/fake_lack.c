@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTIONS_MAX  4
+#define FUNCTIONS_MAX  5
 #define ATTRIBUTES_MAX 2
 #define NO_FUNCTION    FAKE_FUNCTION_COUNT
 
@@ -33,7 +33,7 @@ static const struct lack lacks[] = {
 		{WW_CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED}},
 	{"values",
 		{FAKE_cuStreamWriteValue64, FAKE_cuStreamWaitValue64, FAKE_cuStreamBatchMemOp,
-			NO_FUNCTION},
+			FAKE_cuGraphAddBatchMemOpNode, NO_FUNCTION},
 		{WW_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS}},
 	{"host", {FAKE_cuMemHostRegister, NO_FUNCTION},
 		{WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED,

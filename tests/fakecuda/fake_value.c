@@ -75,54 +75,51 @@ static void write_run(struct fake_stream *stream, struct fake_op *op)
 }
 
 /* The GPU must be able to read the place at least, and plain memory it cannot. */
-static ww_CUresult place_check(const struct fake_stream *stream, uint64_t address,
-	unsigned int width)
+static ww_CUresult place_check(int device, uint64_t address, unsigned int width)
 {
 	enum fake_memory memory;
 	if (!address || address % width)
 		return WW_CUDA_ERROR_INVALID_VALUE;
-	ww_CUresult error = fake_range_check(address, width, stream->context->device,
-		FAKE_NEED_READ, &memory);
+	ww_CUresult error = fake_range_check(address, width, device, FAKE_NEED_READ, &memory);
 	if (!error && memory == FAKE_MEMORY_PLAIN)
 		error = WW_CUDA_ERROR_INVALID_VALUE;
 	return error;
 }
 
-static ww_CUresult write_check(const struct fake_stream *stream, uint64_t address,
-	unsigned int width, unsigned int flags)
+static ww_CUresult write_check(int device, uint64_t address, unsigned int width, unsigned int flags)
 {
-	return flags ? WW_CUDA_ERROR_INVALID_VALUE : place_check(stream, address, width);
+	return flags ? WW_CUDA_ERROR_INVALID_VALUE : place_check(device, address, width);
 }
 
-static ww_CUresult wait_check(const struct fake_stream *stream, uint64_t address,
-	unsigned int width, unsigned int flags)
+static ww_CUresult wait_check(int device, uint64_t address, unsigned int width, unsigned int flags)
 {
 	if (flags & WW_CU_STREAM_WAIT_VALUE_FLUSH)
 		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (flags > WW_CU_STREAM_WAIT_VALUE_NOR)
 		return WW_CUDA_ERROR_INVALID_VALUE;
-	return place_check(stream, address, width);
+	return place_check(device, address, width);
 }
 
-static ww_CUresult write_push(struct fake_stream *stream, uint64_t address, unsigned int width,
-	uint64_t value)
+static struct fake_op *write_op(uint64_t address, unsigned int width, uint64_t value)
 {
 	struct fake_op *op = fake_op_new();
+
 	if (!op)
-		return WW_CUDA_ERROR_OUT_OF_MEMORY;
+		return NULL;
 	op->run = write_run;
 	op->to = address;
 	op->width = width;
 	op->value = value;
-	return fake_stream_push(stream, op);
+	return op;
 }
 
-static ww_CUresult wait_push(struct fake_stream *stream, uint64_t address, unsigned int width,
-	uint64_t value, unsigned int flags)
+static struct fake_op *wait_op(uint64_t address, unsigned int width, uint64_t value,
+	unsigned int flags)
 {
 	struct fake_op *op = fake_op_new();
+
 	if (!op)
-		return WW_CUDA_ERROR_OUT_OF_MEMORY;
+		return NULL;
 	op->ready = wait_ready;
 	op->run = wait_run;
 	op->foreign = true;
@@ -130,7 +127,7 @@ static ww_CUresult wait_push(struct fake_stream *stream, uint64_t address, unsig
 	op->width = width;
 	op->value = value;
 	op->flags = flags;
-	return fake_stream_push(stream, op);
+	return op;
 }
 
 static ww_CUresult write_value(ww_CUstream handle, uint64_t address, unsigned int width,
@@ -139,8 +136,8 @@ static ww_CUresult write_value(ww_CUstream handle, uint64_t address, unsigned in
 	struct fake_stream *stream;
 	ww_CUresult error = fake_stream_find(handle, &stream);
 	if (!error)
-		error = write_check(stream, address, width, flags);
-	return error ? error : write_push(stream, address, width, value);
+		error = write_check(stream->context->device, address, width, flags);
+	return error ? error : fake_stream_push(stream, write_op(address, width, value));
 }
 
 static ww_CUresult wait_value(ww_CUstream handle, uint64_t address, unsigned int width,
@@ -149,8 +146,8 @@ static ww_CUresult wait_value(ww_CUstream handle, uint64_t address, unsigned int
 	struct fake_stream *stream;
 	ww_CUresult error = fake_stream_find(handle, &stream);
 	if (!error)
-		error = wait_check(stream, address, width, flags);
-	return error ? error : wait_push(stream, address, width, value, flags);
+		error = wait_check(stream->context->device, address, width, flags);
+	return error ? error : fake_stream_push(stream, wait_op(address, width, value, flags));
 }
 
 FAKE_API cuStreamWriteValue32_v2(ww_CUstream stream, ww_CUdeviceptr address, uint32_t value,
@@ -197,19 +194,18 @@ static uint64_t value_of(uint32_t value, uint64_t value64, unsigned int width)
 	return width == sizeof(uint32_t) ? value : value64;
 }
 
-static ww_CUresult batch_check(const struct fake_stream *stream,
-	const ww_CUstreamBatchMemOpParams *operation)
+ww_CUresult fake_value_check(int device, const ww_CUstreamBatchMemOpParams *operation)
 {
 	unsigned int width = width_of(operation->operation);
 
 	switch (operation->operation) {
 	case WW_CU_STREAM_MEM_OP_WAIT_VALUE_32:
 	case WW_CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		return wait_check(stream, operation->waitValue.address, width,
+		return wait_check(device, operation->waitValue.address, width,
 			operation->waitValue.flags);
 	case WW_CU_STREAM_MEM_OP_WRITE_VALUE_32:
 	case WW_CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		return write_check(stream, operation->writeValue.address, width,
+		return write_check(device, operation->writeValue.address, width,
 			operation->writeValue.flags);
 	case WW_CU_STREAM_MEM_OP_BARRIER:
 		return WW_CUDA_SUCCESS;
@@ -220,25 +216,20 @@ static ww_CUresult batch_check(const struct fake_stream *stream,
 	}
 }
 
-/* A barrier needs no operation: each one here is ordered after those before it. */
-static ww_CUresult batch_push(struct fake_stream *stream,
-	const ww_CUstreamBatchMemOpParams *operation)
+struct fake_op *fake_value_op(const ww_CUstreamBatchMemOpParams *operation)
 {
 	unsigned int width = width_of(operation->operation);
 
 	switch (operation->operation) {
 	case WW_CU_STREAM_MEM_OP_WAIT_VALUE_32:
 	case WW_CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		return wait_push(stream, operation->waitValue.address, width,
+		return wait_op(operation->waitValue.address, width,
 			value_of(operation->waitValue.value, operation->waitValue.value64, width),
 			operation->waitValue.flags);
-	case WW_CU_STREAM_MEM_OP_WRITE_VALUE_32:
-	case WW_CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		return write_push(stream, operation->writeValue.address, width,
+	default:
+		return write_op(operation->writeValue.address, width,
 			value_of(operation->writeValue.value, operation->writeValue.value64,
 				width));
-	default:
-		return WW_CUDA_SUCCESS;
 	}
 }
 
@@ -251,8 +242,10 @@ FAKE_API cuStreamBatchMemOp_v2(ww_CUstream handle, unsigned int count,
 	if (flags || count > BATCH_MAX || (count && !operations))
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	for (unsigned int i = 0; i < count && !error; i++)
-		error = batch_check(stream, &operations[i]);
+		error = fake_value_check(stream->context->device, &operations[i]);
+	/* A barrier needs no operation: each one here is ordered after those before it. */
 	for (unsigned int i = 0; i < count && !error; i++)
-		error = batch_push(stream, &operations[i]);
+		if (operations[i].operation != WW_CU_STREAM_MEM_OP_BARRIER)
+			error = fake_stream_push(stream, fake_value_op(&operations[i]));
 	return error;
 }

@@ -184,3 +184,105 @@ TEST(test_graph_is_launched_often)
 	OK(cu.cuModuleUnload(module));
 	OK(cu.cuStreamDestroy(stream));
 }
+
+static ww_CUgraphNode node_add(ww_CUgraph graph, ww_CUgraphNode after, ww_CUdeviceptr to,
+	uint64_t value)
+{
+	ww_CUstreamBatchMemOpParams write = {
+		.writeValue = {.operation = WW_CU_STREAM_MEM_OP_WRITE_VALUE_64,
+			.address = to,
+			.value64 = value}};
+	ww_CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &write};
+	ww_CUgraphNode node;
+
+	OK(cu.cuCtxGetCurrent(&params.ctx));
+	OK(cu.cuGraphAddBatchMemOpNode(&node, graph, &after, after ? 1 : 0, &params));
+	return node;
+}
+
+static ww_CUresult node_set(ww_CUgraphExec executable, ww_CUgraphNode node, ww_CUdeviceptr to,
+	uint64_t value)
+{
+	ww_CUstreamBatchMemOpParams write = {
+		.writeValue = {.operation = WW_CU_STREAM_MEM_OP_WRITE_VALUE_64,
+			.address = to,
+			.value64 = value}};
+	ww_CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &write};
+
+	OK(cu.cuCtxGetCurrent(&params.ctx));
+	return cu.cuGraphExecBatchMemOpNodeSetParams(executable, node, &params);
+}
+
+static void run(ww_CUgraphExec executable, ww_CUstream stream)
+{
+	OK(cu.cuGraphLaunch(executable, stream));
+	OK(cu.cuStreamSynchronize(stream));
+}
+
+/* They run behind what they depend on; what is set is so in one executable graph, from then on. */
+TEST(test_nodes_are_added_and_set)
+{
+	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	ww_CUgraphExec executables[2];
+	ww_CUdeviceptr address;
+	ww_CUgraph graph;
+
+	OK(cu.cuMemAlloc(&address, GRANULARITY));
+	OK(cu.cuGraphCreate(&graph, 0));
+	ww_CUgraphNode first = node_add(graph, NULL, address, 1);
+	ww_CUgraphNode behind = node_add(graph, first, address, 2);
+	node_add(graph, NULL, address, 3);
+	for (int i = 0; i < 2; i++)
+		OK(cu.cuGraphInstantiateWithFlags(&executables[i], graph, 0));
+	run(executables[0], stream);
+	assert_int_equal(read_word(address), 2);
+	OK(node_set(executables[0], behind, address, 4));
+	run(executables[1], stream);
+	assert_int_equal(read_word(address), 2);
+	run(executables[0], stream);
+	assert_int_equal(read_word(address), 4);
+	FAILS(node_set(executables[0], (ww_CUgraphNode)graph, address, 4), INVALID_VALUE);
+	FAILS(node_set(executables[0], behind, address + 4, 4), INVALID_VALUE);
+	OK(cu.cuGraphDestroy(graph));
+	FAILS(node_set(executables[0], behind, address, 5), INVALID_VALUE);
+	for (int i = 0; i < 2; i++)
+		OK(cu.cuGraphExecDestroy(executables[i]));
+	OK(cu.cuMemFree(address));
+	OK(cu.cuStreamDestroy(stream));
+}
+
+/* What a capture is given next comes behind the node only if that is made its dependency. */
+TEST(test_nodes_are_added_to_captures)
+{
+	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	ww_CUstreamCaptureStatus status;
+	const ww_CUgraphNode *after;
+	ww_CUgraphExec executable;
+	ww_CUdeviceptr address;
+	ww_CUgraph graph;
+	size_t count;
+
+	OK(cu.cuMemAlloc(&address, GRANULARITY));
+	OK(cu.cuStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &count));
+	assert_int_equal(status, WW_CU_STREAM_CAPTURE_STATUS_NONE);
+	for (uint32_t is_behind = 0; is_behind < 2; is_behind++) {
+		OK(cu.cuStreamBeginCapture(stream, GLOBAL));
+		OK(cu.cuMemsetD32Async(address, 1, 1, stream));
+		OK(cu.cuStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &count));
+		assert_int_equal(status, WW_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+		assert_int_equal(count, 1);
+		ww_CUgraphNode node = node_add(graph, after[0], address, 2);
+		if (is_behind)
+			OK(cu.cuStreamUpdateCaptureDependencies(stream, &node, 1,
+				WW_CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+		OK(cu.cuMemsetD32Async(address, 3, 1, stream));
+		OK(cu.cuStreamEndCapture(stream, &graph));
+		OK(cu.cuGraphInstantiateWithFlags(&executable, graph, 0));
+		run(executable, stream);
+		assert_int_equal(read_word(address), is_behind ? 3 : 2);
+		OK(cu.cuGraphExecDestroy(executable));
+		OK(cu.cuGraphDestroy(graph));
+	}
+	OK(cu.cuMemFree(address));
+	OK(cu.cuStreamDestroy(stream));
+}

@@ -35,6 +35,7 @@ typedef struct ww_CUmod_st *ww_CUmodule;
 typedef struct ww_CUfunc_st *ww_CUfunction;
 typedef struct ww_CUgraph_st *ww_CUgraph;
 typedef struct ww_CUgraphExec_st *ww_CUgraphExec;
+typedef struct ww_CUgraphNode_st *ww_CUgraphNode;
 
 typedef int ww_CUdevice_attribute;
 typedef int ww_CUfunction_attribute;
@@ -143,6 +144,13 @@ typedef union {
 	} memoryBarrier;
 	uint64_t pad[6];
 } ww_CUstreamBatchMemOpParams;
+
+typedef struct {
+	ww_CUcontext ctx;
+	unsigned int count;
+	ww_CUstreamBatchMemOpParams *paramArray;
+	unsigned int flags;
+} ww_CUDA_BATCH_MEM_OP_NODE_PARAMS;
 
 /* ww_CUresult. Any call may also return an error of work enqueued earlier. */
 enum {
@@ -431,6 +439,12 @@ enum {
 	WW_CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
 };
 
+/* Flags of cuStreamUpdateCaptureDependencies() */
+enum {
+	WW_CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0x0,
+	WW_CU_STREAM_SET_CAPTURE_DEPENDENCIES = 0x1,
+};
+
 /* Flags of host memory, managed memory and legacy handles */
 enum {
 	WW_CU_MEMHOSTALLOC_PORTABLE = 0x01,
@@ -625,18 +639,32 @@ enum {
 		(ww_CUstream stream, unsigned int count, ww_CUstreamBatchMemOpParams *operations, \
 			unsigned int flags))
 
-#define WW_CUDA_FUNCTIONS_CAPTURE(X)                                                            \
-	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                 \
-		(ww_CUstreamCaptureMode * mode))                                                \
-	X(cuStreamIsCapturing, cuStreamIsCapturing,                                             \
-		(ww_CUstream stream, ww_CUstreamCaptureStatus * out_status))                    \
-	X(cuStreamBeginCapture, cuStreamBeginCapture_v2,                                        \
-		(ww_CUstream stream, ww_CUstreamCaptureMode mode))                              \
-	X(cuStreamEndCapture, cuStreamEndCapture, (ww_CUstream stream, ww_CUgraph * out_graph)) \
-	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags,                             \
-		(ww_CUgraphExec * out_exec, ww_CUgraph graph, unsigned long long flags))        \
-	X(cuGraphLaunch, cuGraphLaunch, (ww_CUgraphExec exec, ww_CUstream stream))              \
-	X(cuGraphExecDestroy, cuGraphExecDestroy, (ww_CUgraphExec exec))                        \
+#define WW_CUDA_FUNCTIONS_CAPTURE(X)                                                              \
+	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                   \
+		(ww_CUstreamCaptureMode * mode))                                                  \
+	X(cuStreamIsCapturing, cuStreamIsCapturing,                                               \
+		(ww_CUstream stream, ww_CUstreamCaptureStatus * out_status))                      \
+	X(cuStreamBeginCapture, cuStreamBeginCapture_v2,                                          \
+		(ww_CUstream stream, ww_CUstreamCaptureMode mode))                                \
+	X(cuStreamEndCapture, cuStreamEndCapture, (ww_CUstream stream, ww_CUgraph * out_graph))   \
+	X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                      \
+		(ww_CUstream stream, ww_CUstreamCaptureStatus * out_status, uint64_t * out_id,    \
+			ww_CUgraph * out_graph, const ww_CUgraphNode **out_dependencies,          \
+			size_t *out_count))                                                       \
+	X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies,                   \
+		(ww_CUstream stream, ww_CUgraphNode * dependencies, size_t count,                 \
+			unsigned int flags))                                                      \
+	X(cuGraphCreate, cuGraphCreate, (ww_CUgraph * out_graph, unsigned int flags))             \
+	X(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode,                                     \
+		(ww_CUgraphNode * out_node, ww_CUgraph graph, const ww_CUgraphNode *dependencies, \
+			size_t count, const ww_CUDA_BATCH_MEM_OP_NODE_PARAMS *params))            \
+	X(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams,                 \
+		(ww_CUgraphExec exec, ww_CUgraphNode node,                                        \
+			const ww_CUDA_BATCH_MEM_OP_NODE_PARAMS *params))                          \
+	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags,                               \
+		(ww_CUgraphExec * out_exec, ww_CUgraph graph, unsigned long long flags))          \
+	X(cuGraphLaunch, cuGraphLaunch, (ww_CUgraphExec exec, ww_CUstream stream))                \
+	X(cuGraphExecDestroy, cuGraphExecDestroy, (ww_CUgraphExec exec))                          \
 	X(cuGraphDestroy, cuGraphDestroy, (ww_CUgraph graph))
 
 #define WW_CUDA_FUNCTIONS_EVENT(X)                                                    \
