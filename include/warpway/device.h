@@ -29,6 +29,7 @@
  *   - Copies, fills, kernels and functions on a captured stream become a part of the graph.
  *   - All other calls on it, which wait for its work or order it with other processes, and
  *     ww_stream_wrap(), return WW_ERR_STATE. Make them before or after the launch of the graph.
+ *   - A graph signals timelines and waits for them by nodes that are made for it: graph.h.
  *   - While a blocking stream is captured, CUDA's default streams cannot be used: calls on them
  *     return WW_ERR_STATE, too.
  *   - Memory that is given to ww_memory_retire() is released after the capture, since CUDA would
@@ -97,6 +98,7 @@ enum {
 /* memory that another library allocated can be wrapped, and opened by its handle */
 #define WW_CAP_FOREIGN UINT64_C(0x200)
 #define WW_CAP_MODULE  UINT64_C(0x400) /* kernels can be loaded and launched (module.h) */
+#define WW_CAP_GRAPH   UINT64_C(0x800) /* nodes of graphs signal and wait (graph.h) */
 
 /* ww_device_info.mps: whether processes share the GPU by CUDA's multi-process service (MPS) */
 enum {

@@ -95,6 +95,15 @@ struct ww_stream_value {
 
 #define WW_STREAM_VALUES_MAX 16
 
+/* A node of a graph of the driver, which waits for a word as streams do, or stores one. */
+struct ww_device_node {
+	void *native;
+	void *context;
+	bool is_signal;
+	/* what it does in a launch that gives it no word: nothing */
+	struct ww_stream_value idle;
+};
+
 /* Of event_create. The number is that of WW_EVENT_BLOCKING_SYNC. */
 #define WW_DEVICE_EVENT_BLOCKING_SYNC UINT64_C(0x2)
 
@@ -256,6 +265,19 @@ struct ww_backend {
 	ww_status (*stream_wait_values)(struct ww_stream *stream, const struct ww_stream_value *at,
 		uint32_t count);
 	ww_status (*stream_write_value)(struct ww_stream *stream, const struct ww_stream_value *at);
+
+	/*
+	 * Optional, WW_CAP_GRAPH: NULL without it. graph_add: adds a node, which is idle; is_signal
+	 * and idle are set, the rest is filled. @graph: NULL: the one that @stream is captured
+	 * into, where the node comes behind the work of the stream so far. graph_launch: launches
+	 * an executable graph. In this launch the nodes wait for these words, or store them, and in
+	 * no other one. On failure nothing was launched.
+	 */
+	ww_status (*graph_add)(struct ww_stream *stream, void *graph, void *const *dependencies,
+		uint64_t count, struct ww_device_node *node);
+	ww_status (*graph_launch)(struct ww_stream *stream, void *executable,
+		const struct ww_device_node *const *nodes, const struct ww_stream_value *words,
+		uint32_t count);
 
 	/*
 	 * Events of the driver between processes: optional, NULL where it has none. WW_CAP_EVENT is

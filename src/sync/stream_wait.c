@@ -22,7 +22,7 @@
 #include "base/process.h"
 #include "sync/wait_result.h"
 
-struct stream_wait {
+struct ww_stream_wait {
 	struct ww_stream_watch watch;
 	struct ww_list link;        /* in the list of all */
 	struct ww_signal_map *page; /* a reference; constant, as are the next two */
@@ -35,14 +35,14 @@ struct stream_wait {
 static pthread_mutex_t waits_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list waits WW_PER_PROCESS = WW_LIST_INIT(waits);
 
-static void wait_free(struct stream_wait *wait)
+static void wait_free(struct ww_stream_wait *wait)
 {
 	ww_signal_map_unref(wait->page);
 	free(wait);
 }
 
 /* Whether a GPU may still look at the cell. */
-static bool is_pending(const struct stream_wait *wait)
+static bool is_pending(const struct ww_stream_wait *wait)
 {
 	uint64_t completed = __atomic_load_n(&wait->cell->completed, __ATOMIC_ACQUIRE);
 
@@ -51,7 +51,7 @@ static bool is_pending(const struct stream_wait *wait)
 
 static ww_status check_watch(struct ww_stream_watch *watch)
 {
-	struct stream_wait *wait = ww_container(watch, struct stream_wait, watch);
+	struct ww_stream_wait *wait = ww_container(watch, struct ww_stream_wait, watch);
 	uint64_t value = wait->value;
 	struct ww_signal_look look;
 	ww_status status;
@@ -65,7 +65,7 @@ static ww_status check_watch(struct ww_stream_watch *watch)
 
 static void free_watch(struct ww_stream_watch *watch)
 {
-	struct stream_wait *wait = ww_container(watch, struct stream_wait, watch);
+	struct ww_stream_wait *wait = ww_container(watch, struct ww_stream_wait, watch);
 	bool is_over;
 
 	pthread_mutex_lock(&waits_lock);
@@ -79,10 +79,10 @@ static void free_watch(struct ww_stream_watch *watch)
 		wait_free(wait);
 }
 
-static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_map *page,
+static struct ww_stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_map *page,
 	uint64_t offset)
 {
-	struct stream_wait *wait = calloc(1, sizeof(*wait));
+	struct ww_stream_wait *wait = calloc(1, sizeof(*wait));
 
 	if (!wait) {
 		ww_fail(WW_ERR_NO_MEMORY, "cannot have a stream wait: out of memory");
@@ -99,7 +99,7 @@ static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_m
 	return wait;
 }
 
-static void enter(struct stream_wait *wait)
+static void enter(struct ww_stream_wait *wait)
 {
 	pthread_mutex_lock(&waits_lock);
 	ww_list_append(&waits, &wait->link);
@@ -107,16 +107,16 @@ static void enter(struct stream_wait *wait)
 }
 
 /* Return: the record of the stream and the cell, busy once more; NULL when there is none. */
-static struct stream_wait *find_record(struct ww_stream *stream, const void *cell,
-	struct stream_wait *made)
+static struct ww_stream_wait *find_record(struct ww_stream *stream, const void *cell,
+	struct ww_stream_wait *made)
 {
-	struct stream_wait *wait = NULL;
+	struct ww_stream_wait *wait = NULL;
 	struct ww_stream_watch *watch;
 
 	ww_stream_watch_lock(stream);
 	watch = ww_stream_watch_find(stream, cell);
 	if (watch) {
-		wait = ww_container(watch, struct stream_wait, watch);
+		wait = ww_container(watch, struct ww_stream_wait, watch);
 		wait->watch.users++;
 	} else if (made) {
 		ww_stream_watch_add(stream, &made->watch);
@@ -126,15 +126,12 @@ static struct stream_wait *find_record(struct ww_stream *stream, const void *cel
 	return wait;
 }
 
-/*
- * The record is made, and in the list of all, before anything is enqueued. Return: NULL: out of
- * memory.
- */
-static struct stream_wait *begin(struct ww_stream *stream, struct ww_signal_map *page,
+/* The record is in the list of all before anything is enqueued. */
+struct ww_stream_wait *ww_stream_wait_begin(struct ww_stream *stream, struct ww_signal_map *page,
 	uint64_t offset)
 {
-	struct stream_wait *wait = find_record(stream, ww_signal_map_cell(page, offset), NULL);
-	struct stream_wait *made;
+	struct ww_stream_wait *wait = find_record(stream, ww_signal_map_cell(page, offset), NULL);
+	struct ww_stream_wait *made;
 
 	if (wait)
 		return wait;
@@ -150,8 +147,7 @@ static struct stream_wait *begin(struct ww_stream *stream, struct ww_signal_map 
 	return wait;
 }
 
-/* @value: that the stream waits for now; 0: nothing was enqueued */
-static void end(struct ww_stream *stream, struct stream_wait *wait, uint64_t value)
+void ww_stream_wait_end(struct ww_stream *stream, struct ww_stream_wait *wait, uint64_t value)
 {
 	ww_stream_watch_lock(stream);
 	if (value > wait->value)
@@ -163,16 +159,16 @@ static void end(struct ww_stream *stream, struct stream_wait *wait, uint64_t val
 static ww_status enqueue_watched(struct ww_stream *stream, const struct ww_stream_wait_for *cell)
 {
 	struct ww_stream_value word;
-	struct stream_wait *wait;
+	struct ww_stream_wait *wait;
 	ww_status status;
 
 	ww_try(ww_signal_map_stream_value(cell->page, stream->device, cell->offset, cell->value,
 		&word));
-	wait = begin(stream, cell->page, cell->offset);
+	wait = ww_stream_wait_begin(stream, cell->page, cell->offset);
 	if (!wait)
 		return WW_ERR_NO_MEMORY;
 	status = stream->device->backend->stream_wait_values(stream, &word, 1);
-	end(stream, wait, status == WW_OK ? cell->value : 0);
+	ww_stream_wait_end(stream, wait, status == WW_OK ? cell->value : 0);
 	return status;
 }
 
@@ -181,7 +177,7 @@ static ww_status enqueue_some(struct ww_stream *stream, const struct ww_stream_w
 	uint32_t count)
 {
 	struct ww_stream_value words[WW_STREAM_VALUES_MAX];
-	struct stream_wait *made[WW_STREAM_VALUES_MAX];
+	struct ww_stream_wait *made[WW_STREAM_VALUES_MAX];
 	uint32_t made_count = 0;
 	ww_status status = WW_OK;
 
@@ -201,7 +197,7 @@ static ww_status enqueue_some(struct ww_stream *stream, const struct ww_stream_w
 	if (status == WW_OK)
 		status = stream->device->backend->stream_wait_values(stream, words, count);
 	for (uint32_t i = 0; i < made_count; i++) {
-		end(stream, made[i], status == WW_OK ? cells[i].value : 0);
+		ww_stream_wait_end(stream, made[i], status == WW_OK ? cells[i].value : 0);
 		free_watch(&made[i]->watch);
 	}
 	return status;
@@ -230,10 +226,10 @@ ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map 
 
 /* Under the lock. Takes out a wait that is over and whose stream has ended. Return: NULL: there is
  * none. */
-static struct stream_wait *take_over(bool *out_is_pending)
+static struct ww_stream_wait *take_over(bool *out_is_pending)
 {
 	ww_list_for_each (link, &waits) {
-		struct stream_wait *wait = ww_container(link, struct stream_wait, link);
+		struct ww_stream_wait *wait = ww_container(link, struct ww_stream_wait, link);
 
 		if (is_pending(wait)) {
 			*out_is_pending = true;
@@ -247,7 +243,7 @@ static struct stream_wait *take_over(bool *out_is_pending)
 
 bool ww_stream_waits_pending(void)
 {
-	struct stream_wait *wait;
+	struct ww_stream_wait *wait;
 	bool is_any_pending;
 
 	do {

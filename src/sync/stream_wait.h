@@ -21,6 +21,15 @@
 ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
 	uint64_t offset, uint64_t value, bool is_watched);
 
+/*
+ * The same for a wait that other code enqueues between these two.
+ * begin: Return: to be given to end; NULL, recorded: out of memory.
+ * @value:  that the stream waits for now; 0: nothing was enqueued
+ */
+struct ww_stream_wait *ww_stream_wait_begin(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset);
+void ww_stream_wait_end(struct ww_stream *stream, struct ww_stream_wait *wait, uint64_t value);
+
 struct ww_stream_wait_for {
 	struct ww_signal_map *page;
 	uint64_t offset; /* of the cell, which there is */

@@ -343,25 +343,41 @@ static bool is_behind_last(const struct ww_timeline *timeline, const struct ww_s
 	return stream->serial != 0 && stream->serial == timeline->last_stream;
 }
 
+static bool is_gpu(const struct ww_stream *stream)
+{
+	return stream->device->backend->id != WW_BACKEND_HOST;
+}
+
+ww_status ww_timeline_signal_begin(struct ww_timeline *timeline, struct ww_stream *stream,
+	uint64_t value, struct ww_stream_value *out_word)
+{
+	ww_try(check_signal(timeline, value));
+	ww_try(ww_signal_map_stream_value(timeline->page, stream->device, timeline->offset, value,
+		out_word));
+	if (is_gpu(stream) && !timeline->cell->by_gpu)
+		ww_signal_cell_mark_gpu(timeline->cell);
+	if (is_behind_last(timeline, stream) || !has_pending_stream(timeline))
+		return WW_OK;
+	return ww_stream_wait_enqueue(stream, timeline->page, timeline->offset,
+		timeline->cell->submitted, false);
+}
+
+void ww_timeline_signal_end(struct ww_timeline *timeline, struct ww_stream *stream,
+	const struct ww_stream_value *word)
+{
+	timeline->last_stream = stream->serial;
+	timeline->last_word = word->mapping;
+	ww_signal_cell_submit(timeline->cell, word->value, !is_gpu(stream));
+}
+
 /* Under the lock. */
 static ww_status signal_by(struct ww_timeline *timeline, struct ww_stream *stream, uint64_t value)
 {
-	const struct ww_backend *backend = stream->device->backend;
-	bool is_gpu = backend->id != WW_BACKEND_HOST;
 	struct ww_stream_value word;
 
-	ww_try(check_signal(timeline, value));
-	ww_try(ww_signal_map_stream_value(timeline->page, stream->device, timeline->offset, value,
-		&word));
-	if (is_gpu && !timeline->cell->by_gpu)
-		ww_signal_cell_mark_gpu(timeline->cell);
-	if (!is_behind_last(timeline, stream) && has_pending_stream(timeline))
-		ww_try(ww_stream_wait_enqueue(stream, timeline->page, timeline->offset,
-			timeline->cell->submitted, false));
-	ww_try(backend->stream_write_value(stream, &word));
-	timeline->last_stream = stream->serial;
-	timeline->last_word = word.mapping;
-	ww_signal_cell_submit(timeline->cell, value, !is_gpu);
+	ww_try(ww_timeline_signal_begin(timeline, stream, value, &word));
+	ww_try(stream->device->backend->stream_write_value(stream, &word));
+	ww_timeline_signal_end(timeline, stream, &word);
 	return WW_OK;
 }
 
@@ -467,19 +483,15 @@ ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value)
 	return status == WW_TIMED_OUT ? WW_NOT_READY : status;
 }
 
-ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint64_t value,
-	uint64_t flags, uint64_t timeout_ns, ww_cancel *cancel)
+ww_status ww_timeline_await_submission(struct ww_timeline *timeline, uint64_t value, uint64_t flags,
+	uint64_t timeout_ns, bool *out_is_reached)
 {
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct awaited awaited = {.value = value, .is_submission = true};
 	bool is_at_once = flags & WW_WAIT_UNSUBMITTED;
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
-	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
+	*out_is_reached = true;
 	ww_try(check_wait(value, flags));
-	ww_try(ww_stream_check_order(stream));
 	if (timeline->is_guarded && !(flags & WW_WAIT_OTHER_USER)) {
 		awaited.is_submission = false;
 		return await(timeline, &awaited, timeout_ns);
@@ -487,9 +499,24 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 	status = await(timeline, &awaited, is_at_once ? 0 : timeout_ns);
 	if (status < 0 || (status != WW_OK && !is_at_once))
 		return status;
-	/* Reached: whatever the stream does from now on comes after it anyway. */
-	if (status == WW_OK && value <= awaited.look.reached)
-		return WW_OK;
+	*out_is_reached = status == WW_OK && value <= awaited.look.reached;
+	return WW_OK;
+}
+
+ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint64_t value,
+	uint64_t flags, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	bool is_reached;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
+	ww_try(ww_stream_check_order(stream));
+	status = ww_timeline_await_submission(timeline, value, flags, timeout_ns, &is_reached);
+	if (status != WW_OK || is_reached)
+		return status;
 	return ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, true);
 }
 

@@ -27,7 +27,11 @@ struct ww_timeline {
 	uint32_t uid;    /* whose object it is, if another process is the signaller; atomic */
 	bool is_guarded; /* a stream waits for it with WW_WAIT_OTHER_USER only */
 
-	pthread_mutex_t lock; /* for signals; held while one is enqueued */
+	/*
+	 * For signals; held while one is enqueued. Of several timelines that with the lower address
+	 * first.
+	 */
+	pthread_mutex_t lock;
 	uint64_t last_stream; /* serial of the one that signalled last, or 0 */
 	struct ww_mapping
 		*last_word; /* the page as that stream's device sees it; borrowed from the page */
@@ -56,6 +60,24 @@ ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timel
 /* Closes an own timeline that no stream signals, even if other code in this process has a
  * reference. */
 void ww_timeline_close(ww_timeline *timeline);
+
+/*
+ * A signal by work of a stream, under timeline->lock: begin, then the work that stores the word,
+ * and if it was enqueued, end. begin: the stream waits for the signals before it.
+ * Return: as ww_timeline_stream_signal().
+ */
+ww_status ww_timeline_signal_begin(struct ww_timeline *timeline, struct ww_stream *stream,
+	uint64_t value, struct ww_stream_value *out_word);
+void ww_timeline_signal_end(struct ww_timeline *timeline, struct ww_stream *stream,
+	const struct ww_stream_value *word);
+
+/*
+ * Before a stream is made to wait: waits on the CPU, in the scope of the caller's ww_cancel.
+ * @out_is_reached:  it need not wait any more, or must not: only the CPU may wait for the timeline
+ * Return: as ww_timeline_stream_wait().
+ */
+ww_status ww_timeline_await_submission(struct ww_timeline *timeline, uint64_t value, uint64_t flags,
+	uint64_t timeout_ns, bool *out_is_reached);
 
 /* Return: WW_OK; WW_ERR_ACCESS (not the signaller), recorded. @action: "signal", "name" */
 ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *action);

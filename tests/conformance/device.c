@@ -301,7 +301,7 @@ DEVICE_CASE(device_info_fields, 0)
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
 		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN |
-		WW_CAP_MODULE;
+		WW_CAP_MODULE | WW_CAP_GRAPH;
 
 	MUST_EQUAL(sizeof(info), info.struct_size);
 	MUST_EQUAL(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);
@@ -318,7 +318,9 @@ DEVICE_CASE(device_info_fields, 0)
 		MUST(!strcmp(info.selector, "host"));
 		MUST_EQUAL(0, info.index);
 		MUST_EQUAL(2 * MIB, info.granularity);
-		MUST_EQUAL(known & ~(WW_CAP_STREAM_WRAP | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN),
+		MUST_EQUAL(known &
+				~(WW_CAP_STREAM_WRAP | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN |
+					WW_CAP_GRAPH),
 			info.capabilities);
 	} else {
 		MUST(info.capabilities & WW_CAP_STREAM_WRAP);

@@ -32,6 +32,7 @@
 	X(cuStreamBeginCapture, cuStreamBeginCapture_v2)                        \
 	X(cuStreamEndCapture, cuStreamEndCapture)                               \
 	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode) \
+	X(cuGraphCreate, cuGraphCreate)                                         \
 	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags)             \
 	X(cuGraphLaunch, cuGraphLaunch)                                         \
 	X(cuGraphExecDestroy, cuGraphExecDestroy)                               \

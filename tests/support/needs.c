@@ -83,6 +83,7 @@ const char *needs_missing(const struct check_case *item)
 		{WW_CAP_EVENT, "the device has no events between processes"},
 		{WW_CAP_FOREIGN, "the device shares no memory that others allocated"},
 		{WW_CAP_MODULE, "the device loads no modules"},
+		{WW_CAP_GRAPH, "the device has no graphs in which nodes signal and wait"},
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(reasons); i++)

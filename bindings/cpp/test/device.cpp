@@ -6,6 +6,7 @@
 #include "test.hpp"
 
 #include <atomic>
+#include <dlfcn.h>
 #include <memory>
 #include <poll.h>
 #include <sys/socket.h>
@@ -440,6 +441,46 @@ static std::string ptx()
 		"	st.u32 [%d], %r;\n"
 		"	ret;\n"
 		"}\n";
+}
+
+/* A call of the driver, whose parameters are those of the arguments. */
+template <class... Parameters>
+static void call_driver(const char *name, Parameters... arguments)
+{
+	void *found = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
+
+	CLAIM(found && reinterpret_cast<int (*)(Parameters...)>(found)(arguments...) == 0);
+}
+
+TEST("a graph signals a timeline and waits for one")
+{
+	const device on = test::device_with(capability::graph, "graphs");
+	const stream by = stream::create(on);
+	const timeline input = timeline::create();
+	const timeline output = timeline::create();
+	void *graph = nullptr;
+	void *executable = nullptr;
+	void *context = nullptr;
+	const int index = static_cast<int>(on.info().index());
+
+	call_driver("cuDevicePrimaryCtxRetain", &context, index);
+	call_driver("cuCtxSetCurrent", context);
+	call_driver("cuGraphCreate", &graph, 0U);
+	const graph_node wait = graph_node::add(graph_node_kind::wait, input, by, graph);
+	const graph_node signal =
+		graph_node::add(graph_node_kind::signal, output, by, graph, {wait.native()});
+	call_driver("cuGraphInstantiateWithFlags", &executable, graph, 0ULL);
+	CLAIM(graph_launch(by, executable, {{wait, 1}, {signal, 5}}, std::chrono::seconds(0)) ==
+		outcome::timed_out);
+	input.signal(1);
+	graph_launch(by, executable, {{wait, 1}, {signal, 5}});
+	output.wait(5);
+	REFUSED(status::invalid, graph_launch(by, executable, {{signal, 5}}));
+	REFUSED(status::state, graph_node::capture(graph_node_kind::signal, output, by));
+	call_driver("cuGraphExecDestroy", executable);
+	call_driver("cuGraphDestroy", graph);
+	call_driver("cuCtxSetCurrent", static_cast<void *>(nullptr));
+	call_driver("cuDevicePrimaryCtxRelease_v2", index);
 }
 
 static kernel_module load(const device &on)

@@ -41,7 +41,8 @@ enum class capability : std::uint64_t {
 	event = WW_CAP_EVENT,
 	event_imported = WW_CAP_EVENT_IMPORTED,
 	foreign = WW_CAP_FOREIGN,
-	module = WW_CAP_MODULE
+	module = WW_CAP_MODULE,
+	graph = WW_CAP_GRAPH
 };
 
 enum class memory_kind : std::uint32_t {

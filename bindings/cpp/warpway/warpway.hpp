@@ -17,6 +17,7 @@
 #include <warpway/device.hpp>
 #include <warpway/directory.hpp>
 #include <warpway/event.hpp>
+#include <warpway/graph.hpp>
 #include <warpway/handle.hpp>
 #include <warpway/in_flight.hpp>
 #include <warpway/memory.hpp>

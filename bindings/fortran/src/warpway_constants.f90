@@ -127,6 +127,8 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_service_draining = 3_c_int32_t
   integer(c_int32_t), parameter, public :: ww_service_stopped = 4_c_int32_t
   integer(c_int32_t), parameter, public :: ww_service_lost = 5_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_graph_signal = 1_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_graph_wait = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_keeper = 1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_producer = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_consumer = 3_c_int32_t
@@ -144,6 +146,7 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_cap_event_imported = 256_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_export = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_foreign = 512_c_int64_t
+  integer(c_int64_t), parameter, public :: ww_cap_graph = 2048_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_host_memory = 2_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_host_read_only = 4_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_many_processes = 32_c_int64_t
@@ -183,6 +186,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_function_name_bytes = 64_c_int32_t
   integer(c_int64_t), parameter, public :: ww_get_from_owner = 4294967296_c_int64_t
   integer(c_int32_t), parameter, public :: ww_gid_own = -1_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_graph_nodes_max = 64_c_int32_t
   integer(c_int64_t), parameter, public :: ww_import_keep = 4_c_int64_t
   integer(c_int64_t), parameter, public :: ww_import_no_slow_route = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_import_own_mapping = 2_c_int64_t
@@ -857,6 +861,15 @@ module warpway_constants
   type, public, bind(c) :: ww_event_handle
     !! a CUipcEventHandle, which is a cudaIpcEventHandle_t
     integer(c_int8_t) :: bytes(64) = 0
+  end type
+
+  type, public, bind(c) :: ww_graph_node_params
+    !! what node to add, and where
+    integer(c_int32_t) :: struct_size = 32
+    integer(c_int32_t) :: kind = 0
+    type(c_ptr) :: graph = c_null_ptr
+    type(c_ptr) :: dependencies = c_null_ptr
+    integer(c_int64_t) :: dependency_count = 0
   end type
 
   type, public, bind(c) :: ww_in_flight_info

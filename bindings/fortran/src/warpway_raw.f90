@@ -1722,6 +1722,47 @@ module warpway_raw
       type(c_ptr), intent(out) :: out_event
       integer(c_int32_t) :: answer
     end function
+    function ww_graph_node_create(timeline, stream, params, out_node) bind(c, &
+      name='ww_graph_node_create') result(answer)
+      !! add a node to a CUDA graph
+      import :: c_int32_t, c_ptr, ww_graph_node_params
+      type(c_ptr), value :: timeline
+      type(c_ptr), value :: stream
+      type(ww_graph_node_params), intent(in), optional :: params
+      type(c_ptr), intent(out) :: out_node
+      integer(c_int32_t) :: answer
+    end function
+    function ww_graph_node_ref(node) bind(c, name='ww_graph_node_ref') result(answer)
+      !! take one more reference of a node
+      import :: c_ptr
+      type(c_ptr), value :: node
+      type(c_ptr) :: answer
+    end function
+    function ww_graph_node_unref(node) bind(c, name='ww_graph_node_unref') result(answer)
+      !! release a reference of a node
+      import :: c_ptr
+      type(c_ptr), value :: node
+      type(c_ptr) :: answer
+    end function
+    function ww_graph_node_native(node) bind(c, name='ww_graph_node_native') result(answer)
+      !! the driver's own handle of a node, for nodes that depend on it
+      import :: c_ptr
+      type(c_ptr), value :: node
+      type(c_ptr) :: answer
+    end function
+    function ww_graph_launch(stream, executable, nodes, values, count, timeout_ns, cancel) &
+      bind(c, name='ww_graph_launch') result(answer)
+      !! launch a graph, with the values that its nodes signal and wait for
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: stream
+      type(c_ptr), value :: executable
+      type(c_ptr), intent(in) :: nodes(*)
+      integer(c_int64_t), intent(in), optional :: values(*)
+      integer(c_int32_t), value :: count
+      integer(c_int64_t), value :: timeout_ns
+      type(c_ptr), value :: cancel
+      integer(c_int32_t) :: answer
+    end function
     function ww_in_flight_create(broker, cancel, out_list) bind(c, name='ww_in_flight_create') &
       result(answer)
       !! list what this process has in flight

@@ -25,6 +25,8 @@ UNREACHED = {
     "ww_export_params.offset",  # the token of a pool has none
     "ww_consumer_params.flags",
     "WW_CAP_MODULE",
+    "WW_GRAPH_SIGNAL",  # these words are checked before
+    "WW_GRAPH_WAIT",
     "ww_object_get()",
     "WW_IMPORT_",
     "ww_function_params.flags",

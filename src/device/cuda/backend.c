@@ -83,6 +83,8 @@ static ww_status find_capabilities(struct cuda_device *device)
 		if (value)
 			device->base.capabilities |= optional[i].capability;
 	}
+	if (device->driver->has_graph && device->base.capabilities & WW_CAP_STREAM_VALUE)
+		device->base.capabilities |= WW_CAP_GRAPH;
 	ww_try(find_attribute(device, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &value));
 	if (value == WW_CU_COMPUTEMODE_DEFAULT)
 		device->base.capabilities |= WW_CAP_MANY_PROCESSES;
@@ -455,6 +457,8 @@ const struct ww_backend ww_cuda_backend = {
 	.stream_fill = ww_cuda_stream_fill,
 	.stream_wait_values = ww_cuda_stream_wait_values,
 	.stream_write_value = ww_cuda_stream_write_value,
+	.graph_add = ww_cuda_graph_add,
+	.graph_launch = ww_cuda_graph_launch,
 	.event_create = ww_cuda_event_create,
 	.event_open = ww_cuda_event_open,
 	.event_close = ww_cuda_event_close,

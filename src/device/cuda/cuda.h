@@ -182,6 +182,10 @@ ww_status ww_cuda_stream_wait_values(struct ww_stream *stream, const struct ww_s
 	uint32_t count);
 ww_status ww_cuda_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *at);
 
+/* What the GPU is told of a word, and of a wait for it. */
+ww_CUdeviceptr ww_cuda_word_address(const struct ww_stream_value *at);
+ww_CUstreamBatchMemOpParams ww_cuda_wait_operation(const struct ww_stream_value *at);
+
 /* In the stream's context. Return: as ww_stream_copy(). */
 ww_status ww_cuda_enqueue_copy(struct cuda_device *device, ww_CUstream stream, void *destination,
 	const void *source, uint64_t bytes);
@@ -191,6 +195,13 @@ ww_status ww_cuda_enqueue_copy(struct cuda_device *device, ww_CUstream stream, v
  * stream, beside the capture of a blocking one); as ww_cuda_fail().
  */
 ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope);
+
+/* graph.c */
+ww_status ww_cuda_graph_add(struct ww_stream *stream, void *graph, void *const *dependencies,
+	uint64_t count, struct ww_device_node *node);
+ww_status ww_cuda_graph_launch(struct ww_stream *stream, void *executable,
+	const struct ww_device_node *const *nodes, const struct ww_stream_value *words,
+	uint32_t count);
 
 /* copy.c */
 ww_status ww_cuda_copy(struct ww_device *base, void *destination, const void *source,

@@ -37,6 +37,8 @@ static const struct entry entries[] = {
 
 static const struct entry foreign_entries[] = {WW_CUDA_FOREIGN(ENTRY)};
 
+static const struct entry graph_entries[] = {WW_CUDA_GRAPH(ENTRY)};
+
 static const struct entry later_entries[] = {WW_CUDA_LATER(ENTRY)
 #undef ENTRY
 };
@@ -124,19 +126,19 @@ static ww_status find_functions(ww_PFN_cuGetProcAddress get_proc_address)
 }
 
 /* A name that the driver does not know is no failure of the call. */
-static ww_status find_foreign_functions(ww_PFN_cuGetProcAddress get_proc_address)
+static ww_status find_group(ww_PFN_cuGetProcAddress get_proc_address, const struct entry *group,
+	size_t count, bool *out_has_all)
 {
-	driver.has_foreign = true;
-	for (size_t i = 0; i < sizeof(foreign_entries) / sizeof(foreign_entries[0]); i++) {
+	*out_has_all = true;
+	for (size_t i = 0; i < count; i++) {
 		ww_CUdriverProcAddressQueryResult found;
-		ww_CUresult result = get_proc_address(foreign_entries[i].name,
-			foreign_entries[i].function, WW_CUDA_ABI_VERSION, 0, &found);
+		ww_CUresult result = get_proc_address(group[i].name, group[i].function,
+			WW_CUDA_ABI_VERSION, 0, &found);
 
 		if (result != WW_CUDA_SUCCESS)
 			return ww_fail(WW_ERR_NO_DEVICE,
-				"cannot use " LIBRARY ": asked for %s it fails",
-				foreign_entries[i].name);
-		driver.has_foreign = driver.has_foreign && *foreign_entries[i].function;
+				"cannot use " LIBRARY ": asked for %s it fails", group[i].name);
+		*out_has_all = *out_has_all && *group[i].function;
 	}
 	return WW_OK;
 }
@@ -225,7 +227,11 @@ static ww_status load(void)
 			"cannot use " LIBRARY ": it is older than CUDA "
 			"12.0; install an NVIDIA driver of version 525 or newer");
 	if (status == WW_OK)
-		status = find_foreign_functions(get_proc_address);
+		status = find_group(get_proc_address, foreign_entries,
+			sizeof(foreign_entries) / sizeof(foreign_entries[0]), &driver.has_foreign);
+	if (status == WW_OK)
+		status = find_group(get_proc_address, graph_entries,
+			sizeof(graph_entries) / sizeof(graph_entries[0]), &driver.has_graph);
 	if (status == WW_OK) {
 		find_later_functions(get_proc_address);
 		status = initialise();

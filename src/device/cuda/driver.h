@@ -101,6 +101,14 @@
 	X(cuMemPoolImportPointer)             \
 	X(cuMemFreeAsync)
 
+/* What nodes of graphs need: without one of them a device has no WW_CAP_GRAPH. */
+#define WW_CUDA_GRAPH(X)                      \
+	X(cuStreamGetCaptureInfo)             \
+	X(cuStreamUpdateCaptureDependencies)  \
+	X(cuGraphAddBatchMemOpNode)           \
+	X(cuGraphExecBatchMemOpNodeSetParams) \
+	X(cuGraphLaunch)
+
 /*
  * Newer than CUDA 12.0: without one of them, which is NULL then, something else is done.
  * cuCtxRecordEvent: CUDA 12.5; the others: 12.4.
@@ -114,9 +122,11 @@ struct ww_cuda_driver {
 #define FIELD(name) ww_PFN_##name name;
 	WW_CUDA_REQUIRED(FIELD)
 	WW_CUDA_FOREIGN(FIELD)
+	WW_CUDA_GRAPH(FIELD)
 	WW_CUDA_LATER(FIELD)
 #undef FIELD
 	bool has_foreign; /* all of WW_CUDA_FOREIGN */
+	bool has_graph;   /* all of WW_CUDA_GRAPH */
 };
 
 /*

@@ -336,9 +336,21 @@ ww_status ww_cuda_stream_fill(struct ww_stream *base, void *destination, uint32_
 	return WW_OK;
 }
 
-static ww_CUdeviceptr address_of(const struct ww_stream_value *at)
+ww_CUdeviceptr ww_cuda_word_address(const struct ww_stream_value *at)
 {
 	return (ww_CUdeviceptr)(uintptr_t)at->mapping->pointer + at->offset;
+}
+
+ww_CUstreamBatchMemOpParams ww_cuda_wait_operation(const struct ww_stream_value *at)
+{
+	ww_CUstreamBatchMemOpParams wait;
+
+	memset(&wait, 0, sizeof(wait));
+	wait.waitValue.operation = WW_CU_STREAM_MEM_OP_WAIT_VALUE_64;
+	wait.waitValue.address = ww_cuda_word_address(at);
+	wait.waitValue.value64 = at->value;
+	wait.waitValue.flags = WW_CU_STREAM_WAIT_VALUE_GEQ;
+	return wait;
 }
 
 /* For several words one call, which costs less than a call for each. */
@@ -349,15 +361,10 @@ static ww_CUresult wait_values(const struct cuda_stream *stream, const struct ww
 	ww_CUstreamBatchMemOpParams waits[WW_STREAM_VALUES_MAX];
 
 	if (count == 1)
-		return driver->cuStreamWaitValue64(stream->native, address_of(at), at->value,
-			WW_CU_STREAM_WAIT_VALUE_GEQ);
-	memset(waits, 0, sizeof(waits[0]) * count);
-	for (uint32_t i = 0; i < count; i++) {
-		waits[i].waitValue.operation = WW_CU_STREAM_MEM_OP_WAIT_VALUE_64;
-		waits[i].waitValue.address = address_of(&at[i]);
-		waits[i].waitValue.value64 = at[i].value;
-		waits[i].waitValue.flags = WW_CU_STREAM_WAIT_VALUE_GEQ;
-	}
+		return driver->cuStreamWaitValue64(stream->native, ww_cuda_word_address(at),
+			at->value, WW_CU_STREAM_WAIT_VALUE_GEQ);
+	for (uint32_t i = 0; i < count; i++)
+		waits[i] = ww_cuda_wait_operation(&at[i]);
 	return driver->cuStreamBatchMemOp(stream->native, count, waits, 0);
 }
 
@@ -381,7 +388,7 @@ ww_status ww_cuda_stream_write_value(struct ww_stream *base, const struct ww_str
 	ww_CUresult result;
 
 	ww_try(enter(stream, &scope));
-	result = device_of(stream)->driver->cuStreamWriteValue64(stream->native, address_of(at),
-		at->value, WW_CU_STREAM_WRITE_VALUE_DEFAULT);
+	result = device_of(stream)->driver->cuStreamWriteValue64(stream->native,
+		ww_cuda_word_address(at), at->value, WW_CU_STREAM_WRITE_VALUE_DEFAULT);
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "enqueue a signal on");
 }
