@@ -43,6 +43,7 @@ enum core_type {
 	CORE_ARRAY,
 	CORE_TOKEN,
 	CORE_TIMELINE,
+	CORE_GRAPH_NODE,
 	CORE_EVENT,
 	CORE_BARRIER,
 	CORE_BROKER,
@@ -311,6 +312,7 @@ PyTypeObject *pool_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
 PyTypeObject *timeline_type_make(PyObject *module);
+PyTypeObject *graph_node_type_make(PyObject *module);
 PyTypeObject *event_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
 PyTypeObject *broker_type_make(PyObject *module);
@@ -373,6 +375,10 @@ PyObject *array_object(struct core *core, PyObject *memory, const struct ww_arra
 /* A method that is written in Python: MODULE.NAME(self, ...). @keywords: may be NULL */
 PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	PyObject *arguments, PyObject *keywords);
+
+/* --- graph.c: a function of the module --- */
+
+PyObject *graph_launch(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* --- memory_release.c: functions of the module --- */
 

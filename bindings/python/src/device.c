@@ -132,7 +132,7 @@ static PyObject *get_capabilities(PyObject *self, void *unused)
 {
 	static const char *const words[] = {"export", "host_memory", "host_read_only", "cpu_access",
 		"stream_wrap", "many_processes", "stream_value", "event", "event_imported",
-		"foreign"};
+		"foreign", NULL /* the package loads no modules */, "graph"};
 	struct ww_device_info info;
 	PyObject *set;
 
@@ -141,7 +141,7 @@ static PyObject *get_capabilities(PyObject *self, void *unused)
 	for (size_t i = 0; set && i < sizeof(words) / sizeof(words[0]); i++) {
 		PyObject *word;
 
-		if (!(info.capabilities & UINT64_C(1) << i))
+		if (!words[i] || !(info.capabilities & UINT64_C(1) << i))
 			continue;
 		word = PyUnicode_FromString(words[i]);
 		if (!word || PySet_Add(set, word) < 0)

@@ -181,6 +181,23 @@ static PyMethodDef functions[] = {
 		"It is called inside of other calls, which may have objects of this package in use: so it must\n"
 		"not use any.\n\n"
 		"`enable_logging` does this for the module logging."},
+	{"graph_launch", KEYWORDS(graph_launch), METH_VARARGS | METH_KEYWORDS,
+		"graph_launch(stream, executable, values, timeout=None, *, cancel=None)\n--\n\n"
+		"Launch a CUDA graph, with the values that its nodes signal and wait for.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes\n    On which the graph is launched.\n"
+		"executable : int\n"
+		"    A CUgraphExec (in PyTorch: ``graph.raw_cuda_graph_exec()``), made of the graph that has\n"
+		"    the nodes.\n"
+		"values : dict\n"
+		"    From `GraphNode` to int. A signalled value is above every value signalled before.\n"
+		"timeout : float or None\n"
+		"    Seconds that the CPU waits until the values that nodes wait for are submitted.\n"
+		"cancel : Cancel, optional\n    Ends the wait of the CPU.\n\n"
+		"If the call raises, the graph was not launched, and none of its values is submitted.\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout` seconds passed first.\n"
+		"PeerLost\n    A process ended that was to signal a value; or `stream` is lost."},
 	{"capture_begin", capture_begin, METH_NOARGS,
 		"capture_begin()\n--\n\nThe beginning of `capturing`."},
 	{"capture_end", capture_end, METH_NOARGS, "capture_end()\n--\n\nThe end of `capturing`."},
@@ -208,6 +225,7 @@ static const struct type_maker makers[] = {
 	{CORE_ARRAY, array_type_make},
 	{CORE_TOKEN, token_type_make},
 	{CORE_TIMELINE, timeline_type_make},
+	{CORE_GRAPH_NODE, graph_node_type_make},
 	{CORE_EVENT, event_type_make},
 	{CORE_BARRIER, barrier_type_make},
 	{CORE_BROKER, broker_type_make},

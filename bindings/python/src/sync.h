@@ -7,6 +7,9 @@
 
 #include "core.h"
 
+/* A value of a timeline. For "O&", into a uint64_t. */
+int timeline_convert_value(PyObject *value, void *out_value);
+
 /* The arguments and the result of an export. */
 struct sync_export {
 	void *object;      /* a ww_timeline or ww_event; borrowed */

@@ -26,8 +26,8 @@ PyObject *timeline_object(struct core *core, ww_timeline *timeline)
 	return handle_new(core->types[CORE_TIMELINE], &timeline_class, timeline);
 }
 
-/* Higher ones than WW_TIMELINE_MAX are refused by the library. For "O&", into a uint64_t. */
-static int convert_value(PyObject *value, void *out_value)
+/* Higher ones than WW_TIMELINE_MAX are refused by the library. */
+int timeline_convert_value(PyObject *value, void *out_value)
 {
 	PyObject *number = PyNumber_Index(value);
 	unsigned long long converted;
@@ -55,7 +55,7 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
 	int alone = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&$p:Timeline", names,
-		    convert_value, &params.value, &alone))
+		    timeline_convert_value, &params.value, &alone))
 		return NULL;
 	params.flags = alone ? WW_TIMELINE_ALONE : 0;
 	Py_BEGIN_ALLOW_THREADS
@@ -106,8 +106,8 @@ static PyObject *timeline_signal(PyObject *self, PyObject *arguments, PyObject *
 	PyObject *stream = Py_None;
 	ww_status status;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O:signal", names, convert_value,
-		    &call.value, &stream) ||
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O:signal", names,
+		    timeline_convert_value, &call.value, &stream) ||
 		!borrow_both(self, stream, &call))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS
@@ -141,8 +141,8 @@ static PyObject *timeline_wait(PyObject *self, PyObject *arguments, PyObject *ke
 	ww_status status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O&$OppO:wait", names,
-		    convert_value, &call.value, convert_timeout, &timeout_ns, &stream, &unsubmitted,
-		    &other_user, &cancel))
+		    timeline_convert_value, &call.value, convert_timeout, &timeout_ns, &stream,
+		    &unsubmitted, &other_user, &cancel))
 		return NULL;
 	if ((unsubmitted || other_user) && stream == Py_None)
 		return PyErr_Format(PyExc_ValueError,
@@ -166,7 +166,7 @@ static PyObject *timeline_query(PyObject *self, PyObject *value)
 	ww_status status;
 	uint64_t number;
 
-	if (!convert_value(value, &number))
+	if (!timeline_convert_value(value, &number))
 		return NULL;
 	timeline = handle_borrow(self, &timeline_class);
 	if (!timeline)
@@ -247,8 +247,8 @@ static PyObject *timeline_eventfd(PyObject *self, PyObject *arguments, PyObject 
 	ww_status status;
 	int fd = -1;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O:eventfd", names, convert_value,
-		    &call.value, &stream) ||
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O:eventfd", names,
+		    timeline_convert_value, &call.value, &stream) ||
 		!borrow_both(self, stream, &call))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS

@@ -29,7 +29,8 @@ Where to begin:
 - names: `Broker`, `Watch`
 - frames from one process to many: `Channel`, `Frame`, `wait_any`; work for one of several processes: `WorkQueue`, `WorkFrame`
 - functions that one process runs for others: `Service`, `Client`
-- waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`
+- waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`; in CUDA
+  graphs: `GraphNode`, `graph_launch`
 - devices and streams: `Device`, `Stream`
 - ending a wait: ``timeout=`` in seconds, and `Cancel`; failures: `Error` and what is below it
 
@@ -74,6 +75,7 @@ from warpway._core import (
     Frame,
     Function,
     FunctionInfo,
+    GraphNode,
     InFlight,
     InvalidArgument,
     LimitReached,
@@ -105,6 +107,7 @@ from warpway._core import (
     WorkQueue,
     WrongState,
     from_dlpack,
+    graph_launch,
     in_flight,
     library_path,
     library_version,
@@ -140,6 +143,7 @@ __all__ = [
     "Frame",
     "Function",
     "FunctionInfo",
+    "GraphNode",
     "InFlight",
     "InvalidArgument",
     "IpcArrayHandle",
@@ -175,6 +179,7 @@ __all__ = [
     "empty",
     "enable_logging",
     "from_dlpack",
+    "graph_launch",
     "in_flight",
     "library_path",
     "library_version",
