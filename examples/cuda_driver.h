@@ -30,6 +30,11 @@ struct cuda_driver {
 	int (*free)(cuda_pointer pointer);
 	int (*to_device)(cuda_pointer to, const void *from, size_t bytes);
 	int (*handle_get)(cuda_handle *out_handle, cuda_pointer pointer);
+	int (*capture_begin)(void *stream, int mode);
+	int (*capture_end)(void *stream, void **out_graph);
+	int (*instantiate)(void **out_executable, void *graph, unsigned long long flags);
+	int (*executable_destroy)(void *executable);
+	int (*graph_destroy)(void *graph);
 };
 
 static inline void cuda_check(const char *call, int result)
@@ -72,6 +77,11 @@ static inline struct cuda_driver cuda_start(int index)
 	cuda_find(library, "cuMemFree_v2", &cuda.free);
 	cuda_find(library, "cuMemcpyHtoD_v2", &cuda.to_device);
 	cuda_find(library, "cuIpcGetMemHandle", &cuda.handle_get);
+	cuda_find(library, "cuStreamBeginCapture_v2", &cuda.capture_begin);
+	cuda_find(library, "cuStreamEndCapture", &cuda.capture_end);
+	cuda_find(library, "cuGraphInstantiateWithFlags", &cuda.instantiate);
+	cuda_find(library, "cuGraphExecDestroy", &cuda.executable_destroy);
+	cuda_find(library, "cuGraphDestroy", &cuda.graph_destroy);
 	cuda_check("cuInit", cuda.init(0));
 	cuda_check("cuDeviceGet", cuda.device_get(&device, index));
 	cuda_check("cuDevicePrimaryCtxRetain", cuda.context_retain(&context, device));
