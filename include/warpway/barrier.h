@@ -16,6 +16,11 @@
  * as a member has taken its rank. So a process that joins at that time or later gets
  * WW_ERR_PEER_LOST, too. A broken barrier stays broken; create a new one.
  *
+ * If another object is put under the name of a barrier with WW_PUT_REPLACE, the barrier breaks,
+ * too: every wait that is not complete returns WW_ERR_PEER_LOST, and the record says that the
+ * barrier was replaced. (A broker of an older version does not tell the members.) If the name is
+ * only removed, the members go on.
+ *
  * The creator need not become a member, and may end before any process becomes a member. When all
  * members have joined, the barrier lives as long as it has members. When the last member has left
  * or ended, the barrier ends, and its name is free. If a process fails to become a member, for
@@ -152,7 +157,7 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
  * same round.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (broken: the record names the
- *         process); WW_ERR_FORKED.
+ *         process, or says that the barrier was replaced); WW_ERR_FORKED.
  */
 WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
 
@@ -163,7 +168,8 @@ WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_ca
  * @rank:         of this member
  * @arrived:      number of members, including this one, that have arrived in the current round
  * @round:        rounds that this member has passed
- * @is_broken:    1: a member has ended or left in a round in which it had not arrived
+ * @is_broken:    1: a member has ended or left in a round in which it had not arrived, or the
+ *                barrier was replaced
  * @broken_rank:  the rank of that member; else UINT32_MAX
  */
 struct ww_barrier_info {

@@ -40,7 +40,11 @@
  *     record names the process. A stream that waited for it is lost then (device.h): a consumer
  *     receives without this stream, or after ww_stream_recover(). With WW_CONSUMER_REATTACH they
  *     go on with the next producer of the name. If the producer closes the channel, they receive
- *     all published frames, and then WW_END.
+ *     all published frames, and then WW_END. The same is true if another process puts a channel, or
+ *     any other object, under the name with WW_PUT_REPLACE. The calls of the producer that acquire
+ *     and publish then return WW_ERR_NOT_FOUND, and the record names that process. (A broker of an
+ *     older version does not tell its members of the replacement.) If the name is only removed, the
+ *     members go on.
  *   - A stream of the producer waits on the GPU only for consumers of its own user, because a wait
  *     that never ends would block it. For other consumers the CPU waits. The same is true for the
  *     streams of a consumer. If the producer has WW_CHANNEL_TRUST_USERS and a consumer
@@ -203,7 +207,8 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  *     is still in a slot.
  *   - If a producer closes its channel, receive returns WW_END once. The call after that goes on.
  *   - If another producer takes the name with WW_PUT_REPLACE while the old producer lives, the
- *     consumer notices this within a second after it has received all frames.
+ *     consumer goes on after it has received all frames: within 50 ms, or with a broker of an older
+ *     version within a second.
  *   - The new channel must match what this consumer expects, as at joining. It may have another
  *     policy, and slots of another size. If it does not match, or cannot be joined, receive returns
  *     the reason, as ww_channel_get(), and the next call tries again.
@@ -374,7 +379,8 @@ struct ww_frame {
  * Return: WW_OK; WW_TIMED_OUT (the record names the consumer that the producer waited for);
  *         WW_CANCELLED; WW_ERR_ACCESS (this is a consumer); WW_ERR_STATE (all slots are held by the
  *         caller, or, with a policy that drops, ahead_max of them); WW_ERR_EVICTED (evicted
- *         consumers have not released the slots that are left; the record names one of them); as
+ *         consumers have not released the slots that are left; the record names one of them);
+ *         WW_ERR_NOT_FOUND (the channel was replaced; the record says by which process); as
  *         ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -388,7 +394,8 @@ WW_API ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint
  * @stream:   borrowed; the frame is complete after the work before; NULL: it is complete
  *
  * Return: WW_OK; WW_ERR_INVALID (the frame is not held, or too large: nothing was published, and
- *         the frame is still held); as ww_timeline_stream_signal(); WW_ERR_FORKED.
+ *         the frame is still held); WW_ERR_NOT_FOUND (the channel was replaced; the frame is still
+ *         held); as ww_timeline_stream_signal(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream);
 
@@ -412,14 +419,15 @@ WW_API ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the producer has closed the channel, and all
- *         of its frames were received); WW_ERR_PEER_LOST (the producer has ended, and all complete
- *         frames were received, but not with WW_CONSUMER_REATTACH; or, once, a frame that was
- *         released before it was complete never became complete: see ww_channel_release());
- *         WW_ERR_ACCESS (this is not a consumer); WW_ERR_STATE (held_max frames are held);
- *         WW_ERR_EVICTED (the producer has evicted this consumer; the record names the producer and
- *         the reason); WW_ERR_PROTOCOL (the ring is not valid); as ww_timeline_stream_wait(); with
- *         WW_CONSUMER_REATTACH as ww_channel_get(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the producer has closed the channel, or the
+ *         channel was replaced, and all of its frames were received); WW_ERR_PEER_LOST (the
+ *         producer has ended, and all complete frames were received, but not with
+ *         WW_CONSUMER_REATTACH; or, once, a frame that was released before it was complete never
+ *         became complete: see ww_channel_release()); WW_ERR_ACCESS (this is not a consumer);
+ *         WW_ERR_STATE (held_max frames are held); WW_ERR_EVICTED (the producer has evicted this
+ *         consumer; the record names the producer and the reason); WW_ERR_PROTOCOL (the ring is not
+ *         valid); as ww_timeline_stream_wait(); with WW_CONSUMER_REATTACH as ww_channel_get();
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_frame *out_frame);
@@ -538,8 +546,8 @@ WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count
  * @consumers_per_uid_max: as the channel was made
  * @number:         for a consumer: its number; else WW_CHANNEL_NOBODY
  * @waits_for:      number of the consumer because of which no slot is free; WW_CHANNEL_NOBODY: none
- * @has_ended:      for a consumer or an observer: 1: the producer has closed the channel; 2: its
- *                  process has ended; else 0
+ * @has_ended:      for a consumer or an observer: 1: the producer has closed the channel, or the
+ *                  channel was replaced; 2: its process has ended; else 0
  * @waited_ns:      how long the producer has waited for @waits_for until now
  * @generation:     as for a frame; @received, @dropped and @deadlines_missed count for all
  *                  producers together
@@ -653,8 +661,8 @@ WW_API ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t inde
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@count is more than consumers_max);
  *         WW_ERR_ACCESS (this is a consumer); WW_END, WW_ERR_PEER_LOST (for an observer: the
- *         producer has closed the channel, or its process has ended); as ww_snapshot_create();
- *         WW_ERR_FORKED.
+ *         producer has closed the channel, or its process has ended); WW_ERR_NOT_FOUND (for the
+ *         producer: the channel was replaced); as ww_snapshot_create(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_t timeout_ns,
 	ww_cancel *cancel);
@@ -694,8 +702,8 @@ enum {
 	/* Either side: no frame has come in time. waited_ns: how long none has */
 	WW_CHANNEL_DEADLINE_MISSED = 6,
 	/* For a consumer or an observer: the producer has ended. */
-	WW_CHANNEL_PRODUCER_CLOSED = 7,
-	WW_CHANNEL_PRODUCER_ENDED = 8, /* its process has ended */
+	WW_CHANNEL_PRODUCER_CLOSED = 7, /* also if the channel was replaced */
+	WW_CHANNEL_PRODUCER_ENDED = 8,  /* its process has ended */
 	/* With WW_CONSUMER_REATTACH: it goes on with another producer, which the event names. */
 	WW_CHANNEL_REATTACHED = 9
 };

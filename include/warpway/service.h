@@ -46,6 +46,10 @@
  *     been started. No call is repeated by itself, unless the function is offered with
  *     WW_FUNCTION_IDEMPOTENT and the call is made with WW_SUBMIT_REPEAT (client.h). If a kernel
  *     faults, it ends the server's context, and thereby the server; clients are not affected.
+ *   - If another object is put under the name of a service with WW_PUT_REPLACE, the service ends as
+ *     by ww_service_drain(): calls that have arrived are completed, and ww_service_serve() returns
+ *     WW_END. (A broker of an older version does not tell the server.) If the name is only removed,
+ *     server and clients go on.
  *   - If the broker and its supervisor end, calls go on, and no process can become a client. Server
  *     and clients learn of each other's end from the kernel, within 0.1 s while they wait or serve.
  *     If the server would have to import an array for a call, the call fails.
@@ -378,8 +382,8 @@ WW_API ww_status ww_service_start(ww_service *service);
  * process.
  *
  * Return: WW_TIMED_OUT (with 0: there is nothing to do now); WW_CANCELLED; WW_END (the service was
- *         drained, and no call is left); WW_ERR_DEVICE (a kernel has faulted); WW_ERR_STATE
- *         (it was not started); WW_ERR_FORKED.
+ *         drained or replaced, and no call is left); WW_ERR_DEVICE (a kernel has faulted);
+ *         WW_ERR_STATE (it was not started); WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
 

@@ -564,6 +564,7 @@ static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot *
 
 	acquiring->view = NULL;
 	acquiring->own_value = 0;
+	ww_try(ww_producer_check_name(acquiring->producer));
 	ww_channel_check_deadline(channel);
 	if (ww_list_is_empty(&acquiring->producer->free_slots))
 		prepare_take_back(acquiring->producer);
@@ -744,6 +745,7 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 	readiness->own_cell = producer->channel.timeline->cell;
 	readiness->ring = producer->channel.ring;
 	readiness->members = ww_inside_count(readiness->own_page); /* before it meets them */
+	ww_try(ww_producer_check_name(producer));
 	if (producer->channel.held >= most_held(producer))
 		return WW_NOT_READY;
 	do

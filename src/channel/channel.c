@@ -82,6 +82,12 @@ static struct ww_peer_process *producer_process(const struct ww_channel *channel
 	return ww_container(channel, const struct ww_consumer, channel)->process;
 }
 
+bool ww_channel_is_closed(const struct ww_channel *channel)
+{
+	return ww_ring_is_closed(&channel->ring) ||
+		ww_signal_page_is_replaced(ww_channel_producer_page(channel)->header);
+}
+
 bool ww_channel_has_ended(const struct ww_channel *channel)
 {
 	const struct ww_layout_signal_page *page;
@@ -89,8 +95,7 @@ bool ww_channel_has_ended(const struct ww_channel *channel)
 	if (channel->is_producer)
 		return false;
 	page = ww_channel_producer_page(channel)->header;
-	return ww_ring_is_closed(&channel->ring) ||
-		__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) ||
+	return ww_channel_is_closed(channel) || __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) ||
 		ww_peer_process_has_ended(producer_process(channel));
 }
 
@@ -115,7 +120,7 @@ ww_status ww_channel_fail_ended(const struct ww_channel *channel)
 	char program[WW_PROGRAM_BYTES];
 	uint32_t pid;
 
-	if (ww_ring_is_closed(&channel->ring))
+	if (ww_channel_is_closed(channel))
 		return WW_END;
 	pid = ww_channel_lost_pid(channel, program);
 	return ww_fail(WW_ERR_PEER_LOST,

@@ -75,6 +75,9 @@ void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
 /* The signal page of the producer, its own or as a consumer has it. */
 struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel);
 
+/* Whether the producer has closed the channel, or another channel was given the name. */
+bool ww_channel_is_closed(const struct ww_channel *channel);
+
 /* Of a consumer: whether no further frame will come, and the status of that. */
 bool ww_channel_has_ended(const struct ww_channel *channel);
 ww_status ww_channel_fail_ended(const struct ww_channel *channel);

@@ -71,7 +71,7 @@ static void describe_producer(const struct ww_channel *channel, struct ww_channe
 	info->pid = page->pid;
 	ww_wait_result_program(page->program, info->program);
 	if (ww_channel_has_ended(channel))
-		info->has_ended = ww_ring_is_closed(&channel->ring) ? 1 : 2;
+		info->has_ended = ww_channel_is_closed(channel) ? 1 : 2;
 }
 
 static void describe_consumer(const struct ww_channel *channel, struct ww_channel_info *info)

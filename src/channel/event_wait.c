@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "channel/channel.h"
 #include "channel/notice.h"
+#include "channel/producer.h"
 #include "channel/reattach.h"
 
 #define EVENT_V1_BYTES  sizeof(struct ww_channel_event)
@@ -145,6 +146,8 @@ static ww_status wait_consumers(ww_channel *channel, uint32_t count, uint64_t de
 		ww_try(look(channel));
 		if (count_begun(channel) >= count)
 			return WW_OK;
+		if (channel->is_producer)
+			ww_try(ww_producer_check_name(ww_producer_of(channel)));
 		if (ww_channel_has_ended(channel) && !ww_reattach_is_wanted(channel))
 			return ww_channel_fail_ended(channel);
 		status = channel->consumers.count >= count ? wait_for_joining(channel, deadline_ns)

@@ -116,6 +116,6 @@ void ww_channel_check_end(struct ww_channel *channel)
 		return;
 	channel->events.is_end_told = true;
 	ww_channel_tell(channel,
-		ww_ring_is_closed(&channel->ring) ? WW_CHANNEL_PRODUCER_CLOSED
-						  : WW_CHANNEL_PRODUCER_ENDED);
+		ww_channel_is_closed(channel) ? WW_CHANNEL_PRODUCER_CLOSED
+					      : WW_CHANNEL_PRODUCER_ENDED);
 }

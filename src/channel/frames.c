@@ -139,6 +139,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_try(find_held(producer, frame, &slot));
 	ww_try(check_frame(channel, frame));
 	ww_try(require_known(channel));
+	ww_try(ww_producer_check_name(producer));
 	ww_try(ww_channel_signal(channel, stream, &value));
 	ww_channel_check_deadline(channel);
 	slot->ready = value;

@@ -28,6 +28,7 @@ struct ww_producer {
 	uint64_t looked_at;      /* frame: when it last looked which consumers had left */
 	uint64_t evict_after_ns; /* 0: never */
 	char *name;              /* owned; NULL: none */
+	char *replacer;          /* owned; what the broker says of it; NULL: it was not asked */
 };
 
 static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
@@ -38,6 +39,12 @@ static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
 /* As ww_readiness_of(), which fills what both sides have. */
 struct ww_readiness;
 ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness);
+
+/*
+ * Whether the channel has its name, as far as the broker has said. Return: WW_OK; WW_ERR_NOT_FOUND
+ * (another channel was given the name; the record says by which process).
+ */
+ww_status ww_producer_check_name(struct ww_producer *producer);
 
 /* As ww_channel_acquire(), whose arguments were checked. */
 ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, uint64_t timeout_ns,

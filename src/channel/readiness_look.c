@@ -41,6 +41,7 @@ static bool is_lost(const struct ww_signal_map *page)
 static bool has_ended(const struct ww_readiness *readiness)
 {
 	return ww_ring_is_closed(&readiness->ring) || is_lost(readiness->peer_page) ||
+		ww_signal_page_is_replaced(readiness->peer_page->header) ||
 		ww_peer_process_has_ended(readiness->peer_process);
 }
 
@@ -109,6 +110,8 @@ static enum ww_await_look look_at_producer(const struct ww_readiness *readiness)
 	enum ww_slot_use use;
 	uint64_t value;
 
+	if (ww_signal_page_is_replaced(readiness->own_page->header))
+		return WW_AWAIT_DONE;
 	if (readiness->own_value && (own == WW_AWAIT_DONE || !page))
 		return own;
 	if (!page)

@@ -372,9 +372,23 @@ static bool is_there(const struct ww_ring *ring, uint64_t frame)
 	return ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame);
 }
 
+/*
+ * Whether no frame comes any more. A producer that was replaced, and lives, may have closed the
+ * slot of a frame for a moment: that one comes yet.
+ */
+static bool has_ended(const struct ww_consumer *consumer)
+{
+	const struct ww_channel *channel = &consumer->channel;
+
+	if (!ww_channel_has_ended(channel))
+		return false;
+	return ww_ring_is_closed(&channel->ring) || is_producer_lost(consumer) ||
+		ww_ring_published(&channel->ring) < consumer->next;
+}
+
 static bool is_over(const struct ww_consumer *consumer)
 {
-	return ww_channel_has_ended(&consumer->channel) || ww_consumer_is_evicted(consumer);
+	return has_ended(consumer) || ww_consumer_is_evicted(consumer);
 }
 
 static enum ww_await_look look_for_frame(void *context)
@@ -656,7 +670,7 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 		return status;
 
 	while ((status = require_known(&consumer->channel)) == WW_OK) {
-		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
+		bool is_over = has_ended(consumer); /* before it looks */
 		uint64_t seen = ww_ring_published(&consumer->channel.ring);
 
 		ww_channel_check_deadline(&consumer->channel);

@@ -337,9 +337,11 @@ static bool find_run(struct ww_service *service, struct ww_run *run)
 
 /* --- leading --- */
 
+/* Also if another service was given the name: then no client can come. */
 static bool is_draining(const struct ww_service *service)
 {
-	return ww_service_page_state(&service->page) == WW_WIRE_SERVICE_STATE_DRAINING;
+	return ww_service_page_state(&service->page) == WW_WIRE_SERVICE_STATE_DRAINING ||
+		ww_signal_page_is_replaced(service->timeline->page->header);
 }
 
 static enum ww_await_look look_for_call(void *context)
@@ -396,6 +398,7 @@ static void look_at_state(struct ww_service *service)
 {
 	if (service->is_refusing || !is_draining(service))
 		return;
+	ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_DRAINING);
 	ww_list_for_each (link, &service->peers) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 

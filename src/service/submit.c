@@ -462,8 +462,10 @@ static ww_status check_open(const struct ww_client *client)
 			"cannot call: this client observes; open the service without "
 			"WW_CLIENT_OBSERVE");
 	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_DRAINING)
-		return ww_fail(WW_ERR_UNAVAILABLE,
-			"the service is draining: it takes no more calls");
+		return ww_fail(WW_ERR_UNAVAILABLE, "the service %s: it takes no more calls",
+			ww_signal_page_is_replaced(client->server->header)
+				? "was replaced by another one of its name"
+				: "is draining");
 	return WW_OK;
 }
 

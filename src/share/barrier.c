@@ -298,7 +298,7 @@ static ww_status become_member(struct joining *joining)
 	uint32_t rank = 0;
 	ww_status status;
 
-	ww_try(ww_timeline_create(NULL, &own));
+	ww_try(ww_timeline_create_alone(&own)); /* what its page says is of this barrier only */
 	ww_try(take_rank(joining, own, &rank));
 	joining->barrier->rank = rank;
 	joining->barrier->members[rank] = ww_steal(own);

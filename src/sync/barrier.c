@@ -6,6 +6,9 @@
  * the first member that is missing, which wakes it when it arrives; and looks at all of them every
  * 2 ms at most, since another one may have ended. A member that ended after it arrived does not
  * break the round.
+ *
+ * If another barrier was given the name, the broker stores that in the page of each member, so a
+ * member looks at its own page, which no other member can write.
  */
 #include "sync/barrier.h"
 
@@ -72,7 +75,13 @@ struct missing {
 	uint64_t round;
 	uint32_t rank;   /* the missing member: all before have arrived */
 	uint32_t broken; /* the member that will never come */
+	bool is_replaced;
 };
+
+static bool is_replaced(const struct ww_barrier *barrier)
+{
+	return ww_signal_page_is_replaced(barrier->members[barrier->rank]->page->header);
+}
 
 /* Whether the missing one has come, or any other one never will. */
 static enum ww_await_look look(void *context)
@@ -82,6 +91,10 @@ static enum ww_await_look look(void *context)
 
 	if (look_at(missing->barrier, missing->rank, missing->round, &seen) == WW_OK)
 		return WW_AWAIT_DONE;
+	/* Before the others, which leave the barrier for that reason. */
+	missing->is_replaced = is_replaced(missing->barrier);
+	if (missing->is_replaced)
+		return WW_AWAIT_DONE;
 	for (uint32_t i = missing->rank; i < missing->barrier->count; i++) {
 		if (look_at(missing->barrier, i, missing->round, &seen) < 0) {
 			missing->broken = i;
@@ -89,6 +102,12 @@ static enum ww_await_look look(void *context)
 		}
 	}
 	return WW_AWAIT_POLL;
+}
+
+static ww_status fail_replaced(void)
+{
+	return ww_fail(WW_ERR_PEER_LOST,
+		"the barrier is broken: it was replaced, another barrier has its name; get that one");
 }
 
 static ww_status fail_broken(struct ww_barrier *barrier, uint32_t rank, uint64_t round)
@@ -119,6 +138,8 @@ static ww_status wait_for_all(struct ww_barrier *barrier, uint64_t round, uint64
 			return status;
 		if (missing.broken != NOBODY)
 			return fail_broken(barrier, missing.broken, round);
+		if (missing.is_replaced)
+			return fail_replaced();
 	}
 	return WW_OK;
 }
@@ -146,8 +167,11 @@ ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *c
 	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
 	round = barrier->round + 1;
 	ww_try(ww_timeline_info_get(barrier->members[barrier->rank], &own));
-	if (own.submitted < round) /* else it arrived in a call that timed out */
+	if (own.submitted < round) { /* else it arrived in a call that timed out */
+		if (is_replaced(barrier))
+			return fail_replaced();
 		ww_try(ww_timeline_signal(barrier->members[barrier->rank], round));
+	}
 	status = wait_for_all(barrier, round, timeout_ns);
 	if (status == WW_OK)
 		barrier->round = round;
@@ -173,6 +197,6 @@ ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info)
 		if (status < 0 && ours.broken_rank == NOBODY)
 			ours.broken_rank = i;
 	}
-	ours.is_broken = ours.broken_rank != NOBODY;
+	ours.is_broken = ours.broken_rank != NOBODY || is_replaced(barrier);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_barrier_info");
 }

@@ -99,6 +99,12 @@ void ww_signal_page_init(struct ww_layout_signal_page *page, uint64_t bytes,
 	memcpy(page->program, program, strnlen(program, sizeof(page->program) - 1));
 }
 
+static struct ww_layout_signal_cell *page_cell(struct ww_layout_signal_page *page, uint32_t number)
+{
+	return (struct ww_layout_signal_cell *)((uint8_t *)page + HEADER_BYTES +
+		number * CELL_BYTES);
+}
+
 struct ww_layout_signal_cell *ww_signal_page_cell(struct ww_layout_signal_page *page,
 	uint64_t bytes, uint64_t offset)
 {
@@ -230,14 +236,26 @@ void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, u
 	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE))
 		store_owner(page, pid, program);
 	for (uint32_t i = 0; i < count; i++)
-		poison_cell((struct ww_layout_signal_cell *)((uint8_t *)page + HEADER_BYTES +
-				    i * CELL_BYTES),
-			wakes_all);
+		poison_cell(page_cell(page, i), wakes_all);
 }
 
 void ww_signal_page_end(struct ww_layout_signal_page *page)
 {
 	__atomic_store_n(&page->ended, 1, __ATOMIC_RELEASE);
+}
+
+void ww_signal_page_lose_name(struct ww_layout_signal_page *page, uint64_t bytes, uint32_t what)
+{
+	uint32_t count = ww_signal_page_cells(bytes);
+
+	if (!ww_signal_page_is_replaced(page)) /* what is inside of a replaced one may be removed */
+		__atomic_store_n(&page->name_lost, what, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < count; i++) {
+		struct ww_layout_signal_cell *cell = page_cell(page, i);
+
+		if (load_state(cell) != 0)
+			ww_await_wake(&cell->wakes);
+	}
 }
 
 /*

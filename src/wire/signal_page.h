@@ -90,6 +90,12 @@ struct ww_signal_look {
 /* One look at a cell. Once it said lost, `reached` never grows again. */
 void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_signal_look *out_look);
 
+/* Whether the name of the object was given to another one, as the page says. */
+static inline bool ww_signal_page_is_replaced(const struct ww_layout_signal_page *page)
+{
+	return __atomic_load_n(&page->name_lost, __ATOMIC_ACQUIRE) == WW_WIRE_WHAT_REPLACED;
+}
+
 /* --- the broker --- */
 
 /*
@@ -106,6 +112,12 @@ void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, u
 
 /* Says that nothing of the owner can come any more. It was poisoned before, for the last time. */
 void ww_signal_page_end(struct ww_layout_signal_page *page);
+
+/*
+ * Stores how the object of a page lost its name, and wakes all that sleep on its cells.
+ * @what:  of WW_WIRE_WHAT_...: replaced or removed
+ */
+void ww_signal_page_lose_name(struct ww_layout_signal_page *page, uint64_t bytes, uint32_t what);
 
 /* Counts one more object inside an object of this page; that one can be found by now. */
 void ww_signal_page_count_member(struct ww_layout_signal_page *page);

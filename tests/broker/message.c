@@ -170,7 +170,7 @@ CASE(message_oversized, 0)
 
 CASE(message_codes, 0)
 {
-	static const uint16_t codes[] = {0, 24, 25, 50, 99, 100, 117, 200, 202, 255, 256, 257,
+	static const uint16_t codes[] = {0, 25, 26, 50, 99, 100, 118, 200, 202, 255, 256, 257,
 		0x0900, UINT16_MAX};
 	static const uint16_t replies[] = {WW_WIRE_WELCOME, WW_WIRE_DONE, WW_WIRE_ERROR,
 		WW_WIRE_GRANTED, WW_WIRE_CONDITION, WW_WIRE_EVENT};

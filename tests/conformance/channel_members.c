@@ -3,6 +3,7 @@
  * channel_members.c - what the sides of a channel learn of each other, in one process: events,
  * descriptions, deadlines, evictions, limits, observers
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -547,6 +548,54 @@ static ww_channel *make_next(void)
 	return channel_make(CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE));
 }
 
+/* Both producers are of this process, which the broker names as the one that replaced the first. */
+SCENE_CASE(channel_replaced_producer_is_told, CHANNELS)
+{
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 2));
+	OWN(channel) ww_channel *consumer = channel_get(0);
+	OWN(channel) ww_channel *next = NULL;
+	struct ww_frame held;
+	struct ww_frame frame;
+	char by[64];
+
+	frame_send(producer, 1);
+	MUST_OK(acquire(producer, 0, &held));
+	next = make_next();
+	snprintf(by, sizeof(by), "was replaced by process %d (%s) of user %u", (int)getpid(),
+		program_invocation_short_name, geteuid());
+	MUST_REFUSE(WW_ERR_NOT_FOUND, by, ww_channel_publish(producer, &held, NULL));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, by, acquire(producer, WW_FOREVER, &frame));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, by, ww_channel_wait_consumers(producer, 2, WW_FOREVER, NULL));
+	MUST_OK(ww_channel_discard(producer, &held, NULL));
+	MUST_EQUAL(1, info_of(consumer).has_ended);
+	value_must_come(consumer, 1);
+	MUST_STATUS(WW_END, receive(consumer, WW_FOREVER, &frame));
+	event_of(consumer, WW_CHANNEL_PRODUCER_CLOSED);
+	frame_send(next, 1);
+	MUST_STATUS(WW_END, receive(consumer, WW_FOREVER, &frame));
+}
+
+/* Its descriptor is readable then: the next call has a result. */
+SCENE_CASE(channel_replaced_producer_is_ready, CHANNELS)
+{
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL(.slots = 1));
+	OWN(channel) ww_channel *consumer = channel_get(0);
+	OWN(channel) ww_channel *next = NULL;
+	ww_channel *both[] = {producer, consumer};
+	uint32_t index;
+	struct ww_frame frame;
+
+	frame_send(producer, 1);
+	value_must_come(consumer, 1);
+	MUST_OK(acquire(producer, WW_FOREVER, &frame)); /* so it would wait without end */
+	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+	next = make_next();
+	MUST_OK(ww_channel_wait_any(both, 2, WW_FOREVER, NULL, &index));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "was replaced", acquire(producer, 0, &frame));
+	MUST_OK(ww_channel_wait_any(&both[1], 1, WW_FOREVER, NULL, &index));
+	MUST_STATUS(WW_END, receive(consumer, 0, &frame));
+}
+
 /* An eviction is of one producer: the next one may have it as a consumer. */
 SCENE_CASE(channel_evicted_consumer_goes_on, CHANNELS)
 {
@@ -630,6 +679,7 @@ SCENE_CASE(channel_observer_sees_replacement, CHANNELS)
 
 	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
 	next = make_next();
+	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_PRODUCER_CLOSED).generation);
 	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_REATTACHED).generation);
 	ww_channel_unref(producer);
 	no_event(observer);

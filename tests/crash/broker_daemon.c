@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <warpway/channel.h>
 #include <warpway/in_flight.h>
 
 #include "crash/broker.h"
@@ -398,4 +399,77 @@ CASE(broker_killed_while_one_replaces, 0)
 		check_note("%s: killed at %llu calls", ways[i], (unsigned long long)nth - 1);
 		MUST(nth > 1);
 	}
+}
+
+/* --- a channel, whose producer lives, is replaced --- */
+
+/* role_taker: puts a kept memory as "c", once */
+ROLE(role_taker)
+{
+	static struct raw raw;
+	struct ww_wire_put put = raw_object("c");
+	OWN(fd) int fd = raw_memory(4096);
+
+	(void)count;
+	(void)arguments;
+	raw_open(&raw, getenv("WARPWAY_BROKER"));
+	put.life = WW_WIRE_LIFE_KEPT;
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	role_tell("ready");
+	role_hear("go");
+	(void)raw_answered(&raw, raw_ask_put(&raw, &put, &fd, 1));
+	raw_close(&raw);
+}
+
+/* Either the channel has its name, or its producer is told. */
+static void must_know(ww_channel *channel)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+
+	MUST_OK(ww_broker_stat(scene.broker, "c", &info));
+	if (info.kind == WW_OBJECT_CHANNEL) {
+		MUST_OK(ww_channel_acquire(channel, NULL, 0, NULL, &frame));
+		return;
+	}
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "'c' was replaced by",
+		ww_channel_acquire(channel, NULL, 0, NULL, &frame));
+	MUST_OK(ww_broker_remove(scene.broker, "c"));
+}
+
+/* As meet_replacer(). */
+static bool meet_taker(uint64_t nth)
+{
+	const struct death death = {.role = "broker", .function = "*", .when = "before"};
+	struct ww_broker_info before;
+	struct child taker;
+	ww_channel *channel;
+	bool died;
+
+	plan_death(&death, nth);
+	begin();
+	before = scene_info();
+	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = 4096, .kind = WW_MEMORY_HOST),
+		NULL, &channel));
+	child_start(&taker, "role_taker", NULL);
+	child_hear(&taker, "ready");
+	MUST_CALL(kill((pid_t)before.pid, SIGUSR2));
+	child_tell(&taker, "go");
+	child_finish(&taker);
+	must_know(channel);
+	ww_channel_unref(channel);
+	died = scene_info().restarts > before.restarts || call_off(before.pid);
+	end(&before);
+	return died;
+}
+
+CASE(broker_killed_while_a_channel_is_replaced, 0)
+{
+	uint64_t nth = 1;
+
+	while (meet_taker(nth))
+		MUST(++nth < STEPS_MAX);
+	check_note("killed at %llu calls", (unsigned long long)nth - 1);
+	MUST(nth > 1);
 }

@@ -204,7 +204,12 @@ static size_t make_for_monitor(const struct message_side *side, uint16_t code,
 	struct ww_wire_object_holds holds = {.generation = draw_below(100),
 		.cursor = draw_one_in(10) ? draw_number() : 0};
 
+	struct ww_wire_loss loss;
+
 	pick_id(holds.id);
+	pick_id(loss.id);
+	if (code == WW_WIRE_LOSS)
+		return ww_wire_encode_loss(&loss, side->version, header, packet, MESSAGE_BYTES);
 	if (code == WW_WIRE_TOTALS)
 		return ww_wire_encode_totals(&totals, side->version, header, packet, MESSAGE_BYTES);
 	if (code == WW_WIRE_LARGEST)
@@ -299,7 +304,7 @@ uint16_t message_code(void)
 
 	if (draw_one_in(2))
 		return often[draw_below(sizeof(often) / sizeof(often[0]))];
-	return (uint16_t)(2 + draw_below(WW_WIRE_OBJECT_HOLDS - 1));
+	return (uint16_t)(2 + draw_below(WW_WIRE_LOSS - 1));
 }
 
 void message_listen(const struct message_side *side, const uint8_t *packet, size_t bytes)

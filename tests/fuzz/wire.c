@@ -51,7 +51,8 @@ enum {
 	DO(totals, TOTALS)                   \
 	DO(largest, LARGEST)                 \
 	DO(largest_holders, LARGEST_HOLDERS) \
-	DO(object_holds, OBJECT_HOLDS)
+	DO(object_holds, OBJECT_HOLDS)       \
+	DO(loss, LOSS)
 
 #define TAKE(name, NAME)                                                                 \
 	static ww_status take_##name(void *context, const struct ww_wire_header *header, \

@@ -108,6 +108,50 @@ SCENE_CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 1");
 }
 
+/* Another process takes the name while both sides sleep, and both go on as if it were not there. */
+SCENE_CASE(channel_replaced_ends_waits, NEEDS_VALUES)
+{
+	struct child next;
+	char name[64];
+
+	start_pair("slots=1");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold");
+	agent_tell(&producer, "acquire wait_ms=forever");
+	channel_start(&next, NULL);
+	agent_must(&next, WW_OK, "create c replace");
+	snprintf(name, sizeof(name), "channel 'c' was replaced by process %d ", (int)next.pid);
+	agent_answers_with(&producer, WW_ERR_NOT_FOUND, name);
+	agent_must(&consumer, WW_OK, "release");
+	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
+	agent_must(&consumer, WW_OK, "leave");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	channel_start(&producer, NULL);
+	agent_must(&producer, WW_OK, "create c replace");
+	agent_answers(&consumer, WW_END);
+}
+
+/* The same, where event loops sleep for both sides. */
+SCENE_CASE(channel_replaced_makes_eventfds_readable, NEEDS_VALUES)
+{
+	struct child next;
+	struct child holder;
+
+	start_pair("slots=1");
+	channel_start(&holder, NULL);
+	agent_must(&holder, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&holder, WW_OK, "hold");
+	agent_must(&consumer, WW_OK, "take 1");
+	agent_tell(&producer, "watch_send 1");
+	agent_tell(&consumer, "watch_to 2 1");
+	channel_start(&next, NULL);
+	agent_must(&next, WW_OK, "create c replace");
+	agent_answers(&producer, WW_ERR_NOT_FOUND);
+	agent_answers(&consumer, WW_END);
+}
+
 /* Members go on while the broker is killed and comes again; a process can join then. */
 SCENE_CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
 {

@@ -6,7 +6,7 @@
  * of it serves, or one client with one ticket. The functions are those of support/service.h.
  *
  *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
- *                             builtin (with those functions) alloc_bytes=N
+ *                             builtin (with those functions) alloc_bytes=N replace
  *                             keep (memories that were arguments, as long as the client is there)
  *                             bare (nor is anything offered, and it is not started)
  *   serve                     from now on
@@ -14,6 +14,7 @@
  *                             await: the function waits for the kernel, by itself
  *   files N [all]             may open about N more files; all: as many as it ever might
  *   drain                     and waits until the service has ended serving
+ *   served                    waits until it has; the status is that of serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's
  *   many N                    N calls of add, each with the right result

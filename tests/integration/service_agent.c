@@ -74,6 +74,7 @@ static ww_status obey_create(void)
 			: 0,
 		.alloc_bytes_max = agent_number_option("alloc_bytes", 10),
 		.keep_ns = agent_has_option("keep") ? WW_FOREVER : 0,
+		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
@@ -153,6 +154,12 @@ static ww_status obey_drain(void)
 	MUST_OK(ww_service_drain(own.service));
 	MUST_EQUAL(WW_END, stop_serving());
 	return WW_OK;
+}
+
+/* Serving ends by itself. */
+static ww_status obey_served(void)
+{
+	return stop_serving();
 }
 
 static ww_status obey_clients(void)
@@ -450,6 +457,7 @@ static const struct agent_command commands[] = {
 	{"serve_fault", obey_serve_fault},
 	{"files", obey_files},
 	{"drain", obey_drain},
+	{"served", obey_served},
 	{"clients", obey_clients},
 	{"taken", obey_taken},
 	{"has_taken", obey_has_taken},

@@ -137,6 +137,39 @@ SCENE_CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
 	agent_must(client, WW_OK, "has_started 0");
 }
 
+/* Calls that were made are completed, and the rest is for the service that has the name. */
+SCENE_CASE(service_replaced_server_ends, NEEDS_VALUES)
+{
+	struct child next;
+
+	service_start_all(&server, clients, 2, "");
+	agent_must(client, WW_OK, "submit hold");
+	agent_must(client, WW_OK, "started");
+	agent_must(&clients[1], WW_OK, "submit nop");
+	service_start(&next, NULL);
+	agent_must(&next, WW_OK, "create s replace");
+	agent_must(client, WW_OK, "cancel");
+	agent_must(&clients[1], WW_OK, "wait");
+	agent_must(&server, WW_END, "served");
+	agent_tell(&clients[1], "call nop");
+	agent_answers_with(&clients[1], WW_ERR_UNAVAILABLE, "was replaced");
+	agent_must(client, WW_OK, "leave");
+	agent_must(client, WW_OK, "open s");
+	agent_must(client, WW_OK, "call nop");
+}
+
+/* It sleeps until a call comes. */
+SCENE_CASE(service_replaced_server_wakes, NEEDS_VALUES)
+{
+	struct child next;
+
+	service_start_all(&server, clients, 1, "");
+	agent_must(client, WW_OK, "call nop");
+	service_start(&next, NULL);
+	agent_must(&next, WW_OK, "create s replace");
+	agent_must(&server, WW_END, "served");
+}
+
 SCENE_CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
 {
 	service_start_all(&server, clients, 1, "");

@@ -27,6 +27,7 @@
  *   join NAME RANK [wait_ms=N]  RANK: or "any"; NAME "-": a token through the socket
  *   arrive [wait_ms=N], rounds N, leave
  *   member_is RANK ROUND BROKEN_RANK        or "nobody"
+ *   forge_replaced              in its own page: that another barrier has the name
  *   exit                        without letting go of anything
  */
 #ifndef WW_TESTS_INTEGRATION_SYNC_H

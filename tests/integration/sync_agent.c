@@ -313,6 +313,7 @@ static void serve(void)
 		{"rounds", obey_rounds},
 		{"leave", obey_leave},
 		{"member_is", obey_member_is},
+		{"forge_replaced", obey_forge_replaced},
 		{"share", obey_share},
 		{"take", obey_take},
 	};

@@ -43,5 +43,6 @@ ww_status obey_meet(void);
 ww_status obey_rounds(void);
 ww_status obey_leave(void);
 ww_status obey_member_is(void);
+ww_status obey_forge_replaced(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "integration/sync_agent.h"
+#include "sync/barrier.h"
 
 #define MEMBERS 4
 
@@ -86,6 +87,15 @@ ww_status obey_member_is(void)
 	MUST_EQUAL(agent_number(2), info.round);
 	MUST_EQUAL(broken, info.broken_rank);
 	MUST_EQUAL(broken != UINT32_MAX, info.is_broken);
+	return WW_OK;
+}
+
+/* Stores in the own page, as a hostile member may, that the barrier was replaced. */
+ww_status obey_forge_replaced(void)
+{
+	const ww_barrier *barrier = sync_agent.barrier;
+
+	barrier->members[barrier->rank]->page->header->name_lost = WW_WIRE_WHAT_REPLACED;
 	return WW_OK;
 }
 
@@ -244,6 +254,63 @@ CASE(barrier_member_killed, 0)
 		child_kill(&members[dead]);
 		must_hear_of(dead, pid);
 	}
+}
+
+static void replace_barrier(void)
+{
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = 2, .flags = WW_PUT_REPLACE), NULL,
+		&created));
+}
+
+/* In a wait, or before it, also of a member that has another barrier. */
+CASE(barrier_replaced, 0)
+{
+	start_joined();
+	all_play(5);
+	all_arrive_but(2);
+	replace_barrier();
+	for (int i = 0; i < MEMBERS; i++) {
+		if (i == 2)
+			agent_tell(&members[i], "arrive wait_ms=forever");
+		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "it was replaced");
+		agent_tell(&members[i], "arrive");
+		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "it was replaced");
+		agent_must(&members[i], WW_OK, "leave");
+	}
+	for (int i = 0; i < 2; i++)
+		agent_tell(&members[i], "join x %d wait_ms=forever", i);
+	for (int i = 0; i < 2; i++)
+		agent_answers(&members[i], WW_OK);
+	for (int i = 0; i < 2; i++)
+		agent_tell(&members[i], "rounds 3");
+	for (int i = 0; i < 2; i++)
+		agent_answers(&members[i], WW_OK);
+	end_members();
+}
+
+/* What a member stores in its page is not taken for the broker's word by any other. */
+CASE(barrier_member_cannot_replace, 0)
+{
+	start_joined();
+	agent_must(&members[1], WW_OK, "forge_replaced");
+	agent_must(&members[0], WW_TIMED_OUT, "arrive wait_ms=10");
+	agent_must(&members[1], WW_ERR_PEER_LOST, "arrive");
+	agent_must(&members[0], WW_TIMED_OUT, "arrive wait_ms=10");
+	agent_must(&members[1], WW_OK, "leave");
+	agent_tell(&members[0], "arrive wait_ms=forever");
+	agent_answers_with(&members[0], WW_ERR_PEER_LOST, "left");
+	end_members();
+}
+
+/* A barrier whose name is removed goes on. */
+CASE(barrier_removed_goes_on, 0)
+{
+	start_joined();
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	all_play(5);
+	child_end_all();
+	scene_end();
 }
 
 CASE(barrier_member_killed_before_it_slept, 0)

@@ -249,7 +249,10 @@ static ww_status wait_fail_outer(const struct wait *wait,
 			", which ended or released it",
 			wait->get.name, outer->maker_pid);
 	return ww_fail(WW_ERR_NOT_FOUND, "'%.100s' will not come: its outer object %s",
-		wait->get.name, what == WW_WIRE_WHAT_EXPIRED ? "has expired" : "was removed");
+		wait->get.name,
+		what == WW_WIRE_WHAT_EXPIRED            ? "has expired"
+			: what == WW_WIRE_WHAT_REPLACED ? "was replaced"
+							: "was removed");
 }
 
 void wait_outer_ended(struct server *server, const struct ww_layout_object_record *outer,

@@ -25,6 +25,7 @@
 #include "daemon/broker/watch.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
+#include "daemon/registry/name_loss.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
@@ -188,6 +189,26 @@ static ww_status on_stat(void *context, const struct ww_wire_header *header,
 	return peer_answer(peer, header->serial, described, &described);
 }
 
+static ww_status on_loss(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_loss *message)
+{
+	struct peer *peer = context;
+	const struct ww_layout_name_loss *loss = name_loss_find(&peer->server->registry,
+		message->id);
+	struct ww_wire_lost lost;
+
+	if (!loss)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"no object of this id is known to have lost its name by a process");
+	lost = (struct ww_wire_lost){
+		.what = (uint8_t)loss->what,
+		.pid = loss->pid,
+		.uid = loss->uid,
+	};
+	memcpy(lost.program, loss->program, sizeof(lost.program) - 1);
+	return peer_answer(peer, header->serial, lost, &lost);
+}
+
 static ww_status on_watch(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_watch *watch)
 {
@@ -270,6 +291,7 @@ static const struct ww_wire_handlers handlers = {
 	.largest = largest_objects,
 	.largest_holders = largest_holders,
 	.object_holds = largest_object_holds,
+	.loss = on_loss,
 };
 
 /* Requests for a watcher's connection, which has no holder. */

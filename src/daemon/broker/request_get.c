@@ -20,6 +20,7 @@
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
+#include "daemon/registry/name_loss.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
@@ -322,12 +323,18 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 }
 
 /* Takes a name of an object, or ends the object. */
-static void remove_name(struct registry *registry, struct name name, uint32_t flags)
+static void remove_name(const struct peer *peer, struct name name, uint32_t flags)
 {
+	struct registry *registry = &peer->server->registry;
+	const struct ww_layout_name_loss loss = name_loss_by(registry, peer->holder);
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	memcpy(id, object_record(registry, name.object)->id, sizeof(id));
 	if (flags & WW_WIRE_REMOVE_FLAG_END)
 		object_end(registry, name.object, WW_WIRE_WHAT_REMOVED);
 	else
 		object_lose_name(registry, name, WW_WIRE_WHAT_REMOVED);
+	name_loss_keep(registry, id, &loss);
 }
 
 /* The object of an id, which must have the name if one is given. Its replacement gets the name. */
@@ -349,7 +356,7 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 			: request_fail_not_found(remove->name);
 	if (is_it) {
 		ww_try(request_check_remove(peer, name, "remove"));
-		remove_name(registry, name, remove->flags);
+		remove_name(peer, name, remove->flags);
 	}
 	peer_send_done(peer, header->serial);
 	return WW_OK;
@@ -388,11 +395,11 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 		ww_try(request_check_remove(peer, replacement, "remove"));
 	/* In this order, so that the name becomes free and does not pass to the replacement. */
 	if (replacement.object)
-		remove_name(registry, replacement, remove->flags);
+		remove_name(peer, replacement, remove->flags);
 	name = name_find(registry,
 		remove->name); /* it has ended if it was inside of the replacement */
 	if (name.object)
-		remove_name(registry, name, remove->flags);
+		remove_name(peer, name, remove->flags);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

@@ -95,6 +95,8 @@ void watch_tell(struct server *server, struct name name, uint8_t what)
 
 	if (name_is_replacement(&server->registry, name))
 		return; /* another object still has the name */
+	if (what == WW_WIRE_WHAT_REPLACED)
+		what = WW_WIRE_WHAT_REMOVED;
 	ww_list_for_each (link, &server->watchers) {
 		struct peer *peer = ww_container(link, struct peer, of_watchers);
 

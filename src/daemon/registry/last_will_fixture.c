@@ -124,6 +124,7 @@ struct object *put_page(struct fixture *fixture, struct holder *creator, uint8_t
 	const int fds[2] = {ours.reader, ours.writer};
 	struct object *object;
 
+	put.kind = WW_WIRE_KIND_CHANNEL;
 	put.state = WW_WIRE_STATE_SEALED;
 	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
 	assert_ok(last_will_check(&put, fds, 2));

@@ -12,6 +12,7 @@
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/last_will.h"
+#include "daemon/registry/name_loss.h"
 #include "daemon/registry/object.h"
 
 static void on_object_expiry(struct registry *registry, void *object)
@@ -153,6 +154,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	bool is_replacement = name_is_replacement(registry, name_first(object));
 	struct object *outer = object->extra->nesting ? object->extra->nesting->counted_in : NULL;
 
+	name_loss_tell(registry, object, what);
 	while (object->further)
 		further_drop(registry, further_next(registry, object, NULL), what);
 	registry->changed(registry->context, name_first(object), what);

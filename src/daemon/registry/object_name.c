@@ -13,6 +13,7 @@
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/key_hash.h"
+#include "daemon/registry/name_loss.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
@@ -103,10 +104,15 @@ void object_lose_unheld_names(struct registry *registry, struct object *object)
 
 void object_take_name(struct registry *registry, struct name name)
 {
+	const struct ww_layout_name_loss loss = name_loss_to(registry, name.object);
+	uint8_t id[WW_WIRE_ID_BYTES];
 	struct name former;
 
-	while ((former = name_find_former(registry, name)).object)
-		object_lose_name(registry, former, WW_WIRE_WHAT_REMOVED);
+	while ((former = name_find_former(registry, name)).object) {
+		memcpy(id, object_record(registry, former.object)->id, sizeof(id));
+		object_lose_name(registry, former, WW_WIRE_WHAT_REPLACED);
+		name_loss_keep(registry, id, &loss);
+	}
 }
 
 void name_announce(struct registry *registry, struct name name, bool is_new)

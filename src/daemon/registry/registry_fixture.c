@@ -33,7 +33,7 @@ static void on_change(void *context, struct name name, uint8_t what)
 	if (what & REGISTRY_NAME_ONLY)
 		fixture->told_unnamed++;
 	what &= (uint8_t)~REGISTRY_NAME_ONLY;
-	assert_in_range(what, REGISTRY_LEFT, WW_WIRE_WHAT_LOST);
+	assert_in_range(what, REGISTRY_LEFT, WW_WIRE_WHAT_REPLACED);
 	assert_int_not_equal(object_record(&fixture->registry, name.object)->kind, 0);
 	fixture->told[what]++;
 }

@@ -34,7 +34,7 @@ struct fixture {
 	int supervisor;        /* our end */
 	int broker;            /* the fdstore's */
 	int file;              /* something to keep */
-	uint32_t told[8];      /* how often each kind of change was told */
+	uint32_t told[9];      /* how often each kind of change was told */
 	uint32_t told_unnamed; /* how often that was only the end of a name */
 };
 

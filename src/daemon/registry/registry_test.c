@@ -373,7 +373,7 @@ REGISTRY_TEST(a_replacement_is_one_step)
 
 	put(fixture, creator, 1, "x", WW_WIRE_LIFE_KEPT, 1);
 	put(fixture, creator, 2, "x", WW_WIRE_LIFE_KEPT, 1);
-	assert_int_equal(fixture->told[WW_WIRE_WHAT_REMOVED], 1);
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_REPLACED], 1);
 	assert_int_equal(fixture->told[WW_WIRE_WHAT_PUT], 2);
 	must_have_replaced(fixture, "x", 2, 1);
 	object = put(fixture, find_holder(fixture, 1), 3, "y", WW_WIRE_LIFE_KEPT, 1);

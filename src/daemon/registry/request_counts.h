@@ -14,7 +14,7 @@
 
 #include "wire/protocol.h"
 
-#define REQUEST_CODES    (WW_WIRE_OBJECT_HOLDS + 1)
+#define REQUEST_CODES    (WW_WIRE_LOSS + 1)
 #define REQUEST_STATUSES (1 - WW_ERR_DEPENDENCY_FAILED)
 
 struct request_counts {
