@@ -54,9 +54,10 @@ static int putter(const char *device_name, const char *prefix)
 static const char *what_happened(uint32_t what)
 {
 	static const char *const texts[] = {"", "was put", "is ready", "was removed", "has expired",
-		"is gone with its holder", "is lost: its writer died", "events were missed"};
+		"is gone with its holder", "is lost: its writer died", "events were missed",
+		"has the name of another object now"};
 
-	return what <= WW_WATCH_OVERFLOW ? texts[what] : "?";
+	return what <= WW_WATCH_REPLACED ? texts[what] : "?";
 }
 
 int main(int argc, char **argv)

@@ -903,7 +903,13 @@ enum {
 	WW_WATCH_GONE = 5,    /* its last holder, or its creator, ended or released it */
 	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */
 	/* events were missed (not read in time, or the broker was restarted): list again */
-	WW_WATCH_OVERFLOW = 7
+	WW_WATCH_OVERFLOW = 7,
+	/*
+	 * it has got the name of another object (WW_PUT_REPLACE); it may still be being written if
+	 * that one was, too. WW_WATCH_REMOVED and WW_WATCH_PUT come instead from a broker of an
+	 * older version, and until all events of WW_WATCH_EXISTING have come
+	 */
+	WW_WATCH_REPLACED = 8
 };
 
 /* flags of ww_watch_create() */
@@ -911,15 +917,19 @@ enum {
 
 /**
  * struct ww_watch_event - a change
- * @struct_size:  set by the caller to sizeof(struct ww_watch_event)
- * @what:      WW_WATCH_...
- * @object:    the object as it was then; all zero for an overflow. Its own struct_size is set by
- *             the call
+ * @struct_size:        set by the caller to sizeof(struct ww_watch_event)
+ * @what:               WW_WATCH_...
+ * @object:             the object as it was then; all zero for an overflow. Its own struct_size is
+ *                      set by the call
+ * @former_id:          for WW_WATCH_REPLACED: id of the object that had the name; else zeros
+ * @former_generation:  its number, as in struct ww_object_info; else 0
  */
 struct ww_watch_event {
 	uint32_t struct_size;
 	uint32_t what;
 	struct ww_object_info object;
+	uint8_t former_id[WW_OBJECT_ID_BYTES];
+	uint64_t former_generation;
 };
 
 /**

@@ -31,7 +31,7 @@
 #include "client/spawn.h"
 #include "wire/name.h"
 
-#define EVENT_V1_BYTES sizeof(struct ww_watch_event)
+#define EVENT_V1_BYTES offsetof(struct ww_watch_event, former_id)
 #define WATCH_SERIAL   2 /* hello's was 1 */
 #define PACKET_BYTES   2048
 #define ATTEMPTS       16
@@ -237,14 +237,17 @@ int ww_watch_fd(ww_watch *watch)
 	return watch->next ? watch->next->socket : watch->connection->socket;
 }
 
-static ww_status write_event(uint32_t what, const struct ww_wire_entry *entry,
-	struct ww_watch_event *event)
+static ww_status write_event(const struct ww_wire_event *message, struct ww_watch_event *event)
 {
 	const size_t before = offsetof(struct ww_watch_event, object);
-	struct ww_watch_event ours = {.what = what};
+	struct ww_watch_event ours = {
+		.what = message->what,
+		.former_generation = message->former_generation,
+	};
 
-	if (what != WW_WATCH_OVERFLOW)
-		ww_object_info_of_entry(entry, &ours.object);
+	memcpy(ours.former_id, message->former_id, sizeof(ours.former_id));
+	if (message->what != WW_WATCH_OVERFLOW)
+		ww_object_info_of_entry(&message->entry, &ours.object);
 	/* A caller of an older version has less room. */
 	ours.object.struct_size = sizeof(ours.object);
 	if (event->struct_size - before < ours.object.struct_size)
@@ -268,15 +271,15 @@ static ww_status take_event(struct ww_watch *watch, uint64_t deadline_ns,
 		    &message) < 0)
 		return ww_fail(WW_ERR_PROTOCOL, "an event of the broker at %s cannot be read",
 			watch->broker->address.path);
-	return write_event(message.what, &message.entry, event);
+	return write_event(&message, event);
 }
 
 static ww_status resume(struct ww_watch *watch, uint64_t deadline_ns, struct ww_watch_event *event)
 {
-	static const struct ww_wire_entry none;
+	static const struct ww_wire_event missed = {.what = WW_WATCH_OVERFLOW};
 	ww_status status = connect_watch(watch, 0, deadline_ns);
 
-	return status == WW_OK ? write_event(WW_WATCH_OVERFLOW, &none, event) : status;
+	return status == WW_OK ? write_event(&missed, event) : status;
 }
 
 ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,

@@ -290,8 +290,7 @@ CASE(state_replace, 0)
 	MUST_OK(raw_watch(eyes, "", 0));
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
-	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_REPLACED, "current");
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");
 	MUST_OK(raw_get(other, "current", WW_WIRE_ACCESS_READ, &granted));
 	MUST_MATCH(put.id, granted.id, sizeof(put.id));
@@ -392,8 +391,7 @@ CASE(state_replaced_when_ready, 0)
 	MUST_OK(raw_release(maker, next.id));
 	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
 	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SHARED));
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
-	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_REPLACED, "current");
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");
 	must_be_found(maker, "current", &put);
 	/* What is ready at once is later than what is being written. */
@@ -428,8 +426,7 @@ CASE(state_replacement_is_left, 0)
 	/* One that nobody could have yet gives way at once; who waits goes on waiting. */
 	serial = raw_ask_get(other, "current", WW_WIRE_ACCESS_READ);
 	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
-	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_REPLACED, "current");
 	MUST(raw_is_silent(eyes) && raw_is_silent(other));
 	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");

@@ -49,6 +49,78 @@ CASE(watch_events, 0)
 	MUST(raw_is_silent(all) && raw_is_silent(some));
 }
 
+/* A watcher of the version before. */
+static struct raw *old_watcher(void)
+{
+	struct raw *raw = attacker();
+	struct ww_wire_hello hello = raw_greeting(raw);
+	struct ww_wire_welcome welcome;
+
+	hello.most = 7;
+	hello.watcher = 1;
+	MUST_OK(raw_call(raw, hello, &hello, welcome, &welcome));
+	raw->version = 7;
+	return raw;
+}
+
+static void hear_replaced(struct raw *eyes, const struct ww_wire_entry *former,
+	const struct ww_wire_put *put)
+{
+	struct ww_wire_event event;
+
+	MUST_OK(raw_receive(eyes));
+	MUST_OK(raw_take(eyes, event, &event));
+	MUST_EQUAL(WW_WIRE_WHAT_REPLACED, event.what);
+	MUST_MATCH(put->id, event.entry.id, sizeof(put->id));
+	MUST_MATCH(former->id, event.former_id, sizeof(former->id));
+	MUST_EQUAL(former->generation, event.former_generation);
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "x");
+}
+
+static void hear_both(struct raw *eyes)
+{
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "x");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "x");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "x");
+}
+
+/* At once, or when the new object is published. */
+CASE(watch_replaced, 0)
+{
+	struct raw *maker = peer();
+	struct raw *eyes = watcher();
+	struct raw *old = old_watcher();
+	struct ww_wire_entry former;
+	struct ww_wire_put put;
+
+	put_named(maker, "x");
+	MUST_OK(raw_watch(eyes, "x", 0));
+	MUST_OK(raw_watch(old, "x", 0));
+	for (uint8_t state = WW_WIRE_STATE_WRITING; state <= WW_WIRE_STATE_SEALED; state++) {
+		MUST_OK(raw_stat(maker, "x", &former));
+		put = raw_object("x");
+		put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+		put.state = state;
+		MUST_OK(raw_put(maker, &put, NULL, 0));
+		if (state == WW_WIRE_STATE_WRITING) {
+			MUST(raw_is_silent(eyes) && raw_is_silent(old));
+			MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+		}
+		hear_replaced(eyes, &former, &put);
+		hear_both(old);
+	}
+	/* An object that has the name because the former one went has not replaced it. */
+	put = raw_object("x");
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_stat(maker, "x", &former));
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_release(maker, former.id));
+	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "x");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "x");
+	MUST(raw_is_silent(eyes));
+}
+
 #define EXISTING 1500
 
 /* What a watcher knows of the objects "w/NUMBER" from events alone. */
@@ -78,6 +150,7 @@ CASE(watch_existing, 0)
 	static uint8_t known[2 * EXISTING];
 	struct raw *maker = peer();
 	struct raw *eyes = watcher();
+	struct ww_wire_put replaced;
 	char name[32];
 
 	memset(known, 0, sizeof(known));
@@ -94,7 +167,13 @@ CASE(watch_existing, 0)
 		MUST_OK(raw_end(maker, name));
 		snprintf(name, sizeof(name), "w/%d", EXISTING + i);
 		put_named(maker, name);
+		replaced = raw_object(name);
+		replaced.flags = WW_WIRE_PUT_FLAG_REPLACE;
+		MUST_OK(raw_put(maker, &replaced, NULL, 0));
 	}
+	replaced = raw_object("w/2"); /* it was told of that one */
+	replaced.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(maker, &replaced, NULL, 0));
 	put_named(maker, "w/0"); /* the last it hears of */
 	while (!known[0])
 		follow(eyes, known);

@@ -306,6 +306,37 @@ SCENE_CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 }
 
+static struct ww_watch_event hear(ww_watch *watch, uint32_t what)
+{
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+
+	MUST_OK(ww_watch_next(watch, WW_FOREVER, NULL, &event));
+	MUST_EQUAL(what, event.what);
+	MUST_EQUAL(sizeof(event.object), event.object.struct_size);
+	return event;
+}
+
+SCENE_CASE(broker_watch_tells_of_replacement, WW_CAP_EXPORT)
+{
+	OWN(watch) ww_watch *watch = NULL;
+	OWN(memory) ww_memory *memory = scene_make(BYTES, 3);
+	OWN(memory) ww_memory *next = scene_make(BYTES, 4);
+	struct ww_object_info former = WW_INIT(struct ww_object_info);
+	struct ww_watch_event event;
+
+	MUST_OK(ww_watch_create(scene.broker, "x", 0, &watch));
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", NULL, 0, NULL));
+	MUST_OK(ww_broker_stat(scene.broker, "x", &former));
+	MUST_EQUAL(0, hear(watch, WW_WATCH_PUT).former_generation);
+	hear(watch, WW_WATCH_READY);
+	MUST_OK(ww_memory_put(next, scene.broker, "x", PUT(.flags = WW_PUT_REPLACE), 0, NULL));
+	event = hear(watch, WW_WATCH_REPLACED);
+	MUST_MATCH(former.object_id, event.former_id, sizeof(event.former_id));
+	MUST_EQUAL(former.generation, event.former_generation);
+	MUST(event.object.generation > former.generation);
+	hear(watch, WW_WATCH_READY);
+}
+
 /* The name of a memory is a link: when it goes, a process that has the memory can still send it. */
 SCENE_CASE(broker_name_is_a_link, WW_CAP_EXPORT)
 {

@@ -87,8 +87,7 @@ SCENE_CASE(life_kept_expires, WW_CAP_EXPORT)
 	agent_must(&maker, WW_OK, "put brief replace life=kept ttl_ms=50");
 	must_hear(watch, WW_WATCH_PUT, "brief");
 	must_hear(watch, WW_WATCH_READY, "brief");
-	must_hear(watch, WW_WATCH_REMOVED, "brief");
-	must_hear(watch, WW_WATCH_PUT, "brief");
+	must_hear(watch, WW_WATCH_REPLACED, "brief");
 	must_hear(watch, WW_WATCH_READY, "brief");
 	must_hear(watch, WW_WATCH_EXPIRED, "brief");
 	must_be_gone("brief");

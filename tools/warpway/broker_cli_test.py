@@ -709,6 +709,23 @@ def a_command_ends_when_its_object_is_removed():
     expect(holder.returncode == 0 and errors == b"" and b"away is gone" in output, str(output))
 
 
+def a_command_ends_when_its_object_is_replaced():
+    done("put", "away/before", "-", data=b"x")
+    watch = start("watch", "--json", "--existing", "away")
+    expect(line_event(watch) == "put", "it watches")
+    holder = begun("put", "--life", "owner", "away", "/proc/self/status")
+    former = spoken("stat", "away")["id"]
+    done("put", "--replace", "away", "-", data=b"next")
+    output, errors = holder.communicate(timeout=LIMIT_S)
+    expect(holder.returncode == 0 and errors == b"" and b"away is gone" in output, str(output))
+    events = [json.loads(line_of(watch)) for _ in range(3)]
+    expect([event["event"] for event in events] == ["put", "ready", "replaced"], str(events))
+    expect([event["former"] for event in events] == [None, None, former], str(events))
+    end(watch)
+    done("rm", "away")
+    done("rm", "away/before")
+
+
 def time_to_live_ends():
     done("put", "short/before", "-", data=b"x")
     watch = start("watch", "--json", "--existing", "short/")
@@ -746,7 +763,7 @@ def watch_prints_changes():
     done("put", "watch/a", "-", data=b"x")
     watch = start("watch", "--existing", "--json", "watch/")
     first = json.loads(line_of(watch))
-    expect(sorted(first) == ["event", "object", "time"], str(first))
+    expect(sorted(first) == ["event", "former", "object", "time"], str(first))
     expect(first["event"] == "put" and sorted(first["object"]) == OBJECT_KEYS, str(first))
     text = start("watch", "--existing", "--count", "4", "watch/")
     expect(line_of(text).rstrip().endswith("watch/a  uint8[1]"), "text")
@@ -898,6 +915,7 @@ CASES = [help_is_there, looking_around_starts_nothing, a_daemon_that_is_not_ther
          files_that_are_no_npy_are_refused, bytes_become_npy_when_asked, ls_lists, stat_tells_all,
          timelines_are_told, who_says_why, removed_objects_are_told_while_they_are_held,
          objects_of_a_command_go_with_it, a_command_ends_when_its_object_is_removed,
+         a_command_ends_when_its_object_is_replaced,
          time_to_live_ends, a_name_is_taken_once, rm_goes_through_all_names, watch_prints_changes,
          a_killed_broker_loses_nothing, progress_is_for_terminals, bytes_are_not_for_terminals,
          completion_completes, serve_stops]

@@ -91,7 +91,7 @@ UNIT_TEST(numbers_have_words)
 	assert_string_equal(format_access(WW_ACCESS_WRITE), "write");
 	assert_string_equal(format_memory_kind(WW_MEMORY_HOST), "host");
 	assert_string_equal(format_what(WW_WATCH_OVERFLOW), "overflow");
-	assert_string_equal(format_what(WW_WATCH_OVERFLOW + 1), "unknown");
+	assert_string_equal(format_what(WW_WATCH_REPLACED + 1), "unknown");
 }
 
 static void check_array(uint8_t code, uint8_t bits, uint16_t lanes, uint32_t ndim,

@@ -192,6 +192,8 @@ static int stay_look(ww_broker *broker, const char *name, bool *out_gone,
 
 static bool is_end_of(const struct ww_watch_event *event, const struct ww_object_info *object)
 {
+	if (event->what == WW_WATCH_REPLACED)
+		return !memcmp(event->former_id, object->object_id, sizeof(event->former_id));
 	return event->what >= WW_WATCH_REMOVED && event->what <= WW_WATCH_LOST &&
 		!memcmp(event->object.object_id, object->object_id, sizeof(object->object_id));
 }

@@ -36,8 +36,8 @@ static const char help[] =
 	"  --count N         end after N lines\n"
 	"  --json            one object a line; the keys are in warpway(1)\n" BROKER_HELP
 	"\nChanges: put (a name was taken), ready (sealed or shared now), removed, expired, gone (with\n"
-	"its last holder or its owner), lost (its writer ended before it was ready), overflow (some\n"
-	"were missed: look again).\n\n"
+	"its last holder or its owner), lost (its writer ended before it was ready), replaced (its name\n"
+	"passed to this object from another one), overflow (some were missed: look again).\n\n"
 	"  warpway watch --existing model/\n\n" BROKER_EXIT_HELP;
 
 /* Local time for people, universal time for programs. */
@@ -60,12 +60,17 @@ static void time_text(bool universal, char out_text[TIME_BYTES])
 static int print_json(struct view *view, const struct ww_watch_event *event)
 {
 	bool missed = event->what == WW_WATCH_OVERFLOW;
+	char former[FORMAT_ID_BYTES];
 	char time[TIME_BYTES];
 
 	time_text(true, time);
-	return report_json(json_pack("{s:s, s:s, s:o}", "time", time, "event",
+	format_id(event->former_id, former);
+	return report_json(json_pack("{s:s, s:s, s:o, s:o}", "time", time, "event",
 				   format_what(event->what), "object",
-				   missed ? json_null() : view_json_object(view, &event->object)),
+				   missed ? json_null() : view_json_object(view, &event->object),
+				   "former",
+				   event->what == WW_WATCH_REPLACED ? json_string(former)
+								    : json_null()),
 		JSON_COMPACT);
 }
 

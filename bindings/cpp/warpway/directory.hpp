@@ -178,7 +178,8 @@ enum class change : std::uint32_t {
 	expired = WW_WATCH_EXPIRED,
 	gone = WW_WATCH_GONE,
 	lost = WW_WATCH_LOST,
-	overflow = WW_WATCH_OVERFLOW
+	overflow = WW_WATCH_OVERFLOW,
+	replaced = WW_WATCH_REPLACED
 };
 
 /* struct ww_watch_event */
@@ -187,6 +188,8 @@ class watch_event : public detail::description<ww_watch_event>
 public:
 	change what() const noexcept { return change{raw().what}; }
 	object_info object() const noexcept { return object_info(raw().object); }
+	id former_id() const noexcept { return detail::to_id(raw().former_id); }
+	std::uint64_t former_generation() const noexcept { return raw().former_generation; }
 };
 
 struct watch_options {

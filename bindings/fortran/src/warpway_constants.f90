@@ -105,6 +105,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_watch_gone = 5_c_int32_t
   integer(c_int32_t), parameter, public :: ww_watch_lost = 6_c_int32_t
   integer(c_int32_t), parameter, public :: ww_watch_overflow = 7_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_watch_replaced = 8_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_block = 1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_drop_oldest = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_latest = 3_c_int32_t
@@ -570,9 +571,11 @@ module warpway_constants
 
   type, public, bind(c) :: ww_watch_event
     !! a change
-    integer(c_int32_t) :: struct_size = 624
+    integer(c_int32_t) :: struct_size = 648
     integer(c_int32_t) :: what = 0
     type(ww_object_info) :: object
+    integer(c_int8_t) :: former_id(16) = 0
+    integer(c_int64_t) :: former_generation = 0
   end type
 
   type, public, bind(c) :: ww_channel_params

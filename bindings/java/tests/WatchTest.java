@@ -37,6 +37,23 @@ class WatchTest {
 	}
 
 	@Test
+	void namesTheFormerObject() throws Exception {
+		String name = name("watched");
+		try (Device device = device(); Broker broker = Broker.open();
+				Memory memory = Memory.create(device, 4096);
+				Memory next = Memory.create(device, 4096)) {
+			memory.put(broker, name, new PutOptions());
+			try (Watch watch = Watch.create(broker, name, false)) {
+				next.put(broker, name, new PutOptions().replace());
+				Change change = watch.next(LONG);
+				assertEquals(Change.What.REPLACED, change.what());
+				assertEquals(memory.info().objectId(), change.formerId());
+				assertTrue(change.formerGeneration() < change.object().generation());
+			}
+		}
+	}
+
+	@Test
 	void beginsWithWhatIsThere() throws Exception {
 		String name = name("watched");
 		try (Device device = device(); Broker broker = Broker.open();

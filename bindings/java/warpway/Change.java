@@ -6,9 +6,12 @@ package warpway;
  *
  * @param what has happened
  * @param object as it was then; null for an overflow
+ * @param formerId of the object that had the name, if it was replaced: 32 hexadecimal digits; else
+ *        null
+ * @param formerGeneration of that object; else 0
  */
-public record Change(What what, ObjectInfo object) {
-	static final int BYTES = 624;
+public record Change(What what, ObjectInfo object, String formerId, long formerGeneration) {
+	static final int BYTES = 648;
 
 	/** Kinds of changes. */
 	public enum What {
@@ -25,11 +28,16 @@ public record Change(What what, ObjectInfo object) {
 		/** Its writer ended before it was ready. */
 		LOST,
 		/** Changes were missed: look again. */
-		OVERFLOW
+		OVERFLOW,
+		/** Its name was given to this object; the former one has it no more. */
+		REPLACED
 	}
 
 	static Change of(Struct event) {
 		What what = Struct.entry(What.values(), event.u32());
-		return new Change(what, what == What.OVERFLOW ? null : new ObjectInfo(event.skip(4)));
+		ObjectInfo object = new ObjectInfo(event.skip(4));
+		String formerId = Struct.hex(event.skip(4).raw(16));
+		return new Change(what, what == What.OVERFLOW ? null : object,
+				what == What.REPLACED ? formerId : null, event.u64());
 	}
 }

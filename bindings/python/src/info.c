@@ -89,8 +89,11 @@ static PyStructSequence_Field holder_fields[] = {
 };
 
 static PyStructSequence_Field event_fields[] = {
-	{"what", "str: 'put', 'ready', 'removed', 'expired', 'gone', 'lost' or 'overflow'"},
+	{"what",
+		"str: 'put', 'ready', 'removed', 'expired', 'gone', 'lost', 'overflow' or "
+		"'replaced'"},
 	{"object", "ObjectInfo or None: as it was then; None for 'overflow'"},
+	{"former_id", "str or None: for 'replaced', the id of the object that had the name"},
 	{NULL},
 };
 

@@ -224,11 +224,12 @@ static ww_status wait_next(PyObject *self, struct next_call *call, uint64_t time
 static PyObject *event_object_of(struct core *core, const struct ww_watch_event *event)
 {
 	static const char *const words[] = {"", "put", "ready", "removed", "expired", "gone",
-		"lost", "overflow"};
+		"lost", "overflow", "replaced"};
 	PyObject *const values[] = {
-		info_word(event->what, words, 8),
+		info_word(event->what, words, 9),
 		event->what == WW_WATCH_OVERFLOW ? Py_NewRef(Py_None)
 						 : object_info_object(core, &event->object),
+		event->what == WW_WATCH_REPLACED ? info_id(event->former_id) : Py_NewRef(Py_None),
 		INFO_END,
 	};
 

@@ -32,6 +32,19 @@ def until_used(watch):
             return
 
 
+def test_replaced_names_the_former_object(broker, prefix, watch):
+    first, second = (memory_of("host", b"bytes") for _ in range(2))
+    broker.put(prefix + "a", first)
+    former = watch.next(LIMIT_S).object
+    assert watch.next(LIMIT_S).former_id is None
+    broker.put(prefix + "a", second, replace=True)
+    event = watch.next(LIMIT_S)
+    assert (event.what, event.former_id) == ("replaced", former.object_id)
+    what, shown = event
+    assert (what, shown.name) == ("replaced", prefix + "a")
+    assert watch.next(LIMIT_S).what == "ready"
+
+
 def test_events_come_in_order(broker, prefix, watch):
     memories = [memory_of("host", b"bytes") for _ in range(3)]
     broker.put(prefix + "a", memories[0])

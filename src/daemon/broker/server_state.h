@@ -42,6 +42,12 @@ struct server_calls {
 	void (*handle)(struct peer *peer, const uint8_t *packet, size_t bytes);
 };
 
+/* An object that has just lost its name to another one, see watch.c. */
+struct replaced_object {
+	uint8_t id[WW_WIRE_ID_BYTES];
+	uint64_t generation; /* 0: none */
+};
+
 /* A line of the log. They outlive the account of their user, which may connect again at once. */
 struct logged_refusal {
 	uint64_t at_ns; /* 0: none */
@@ -78,6 +84,7 @@ struct server {
 	struct ww_list refused; /* peers that are sent the reason, REFUSED_MOST at most */
 	uint32_t refused_count;
 	struct ww_list watchers;
+	struct replaced_object replaced; /* whose name the object has that is put next */
 	struct ww_list turns; /* struct account.of_turns: of users with reservations that wait */
 	struct ww_list ready; /* struct account.of_ready: in the order in which they are served */
 	struct ww_list deaf;  /* the same, of users that must read answers first */

@@ -5,6 +5,10 @@
  * A watcher may ask for the objects that exist already too. These are sent as fast as it reads, in
  * the order of the records, while changes go on. A change to a record that was not sent yet causes
  * no event of its own.
+ *
+ * If a name passes to another object, the registry reports that the former one is replaced, and
+ * then that the next one is put. A watcher gets one event for both, when the next one is put. It
+ * gets two if it has an older version of the protocol, or is still told of the objects that exist.
  */
 #include "daemon/broker/watch.h"
 
@@ -21,6 +25,9 @@
 
 /* How many records are read before others have their turn. */
 #define SCAN_MAX 512
+
+/* The first version with the event `replaced`. */
+#define REPLACED_VERSION 8
 
 static const struct charge one_watch = {.watches = 1};
 
@@ -51,6 +58,7 @@ void watch_end(struct peer *peer)
 /* Return: whether it could be sent or queued. */
 static bool watch_send_event(struct peer *peer, struct name name, uint8_t what)
 {
+	const struct replaced_object *former = &peer->server->replaced;
 	const struct ww_wire_header header = {0};
 	struct ww_wire_event event = {.what = what};
 	uint8_t packet[1024];
@@ -58,6 +66,10 @@ static bool watch_send_event(struct peer *peer, struct name name, uint8_t what)
 
 	if (name.object) {
 		listing_fill_entry(peer, name, &event.entry);
+		if (what == WW_WIRE_WHAT_REPLACED) {
+			memcpy(event.former_id, former->id, sizeof(event.former_id));
+			event.former_generation = former->generation;
+		}
 	} else { /* the codec accepts only valid values */
 		event.entry.state = WW_WIRE_STATE_REMOVED;
 		event.entry.life = WW_WIRE_LIFE_HELD;
@@ -89,6 +101,28 @@ static bool watch_includes(const struct peer *peer, const char *name)
 	return name[0] && !strncmp(name, peer->prefix, strlen(peer->prefix));
 }
 
+/* What a watcher is told of a change. Return: of WW_WIRE_WHAT_...; 0: nothing. */
+static uint8_t watch_choose(const struct peer *peer, struct name name, uint8_t what)
+{
+	bool has_both = peer->version < REPLACED_VERSION || peer->is_replaying;
+
+	if (peer->is_replaying && name_place(name) >= peer->replay)
+		return 0;
+	if (what == WW_WIRE_WHAT_REPLACED)
+		return has_both ? WW_WIRE_WHAT_REMOVED : 0;
+	if (what == WW_WIRE_WHAT_PUT && peer->server->replaced.generation && !has_both)
+		return WW_WIRE_WHAT_REPLACED;
+	return what;
+}
+
+static void watch_note_replaced(struct server *server, const struct object *object)
+{
+	const struct ww_layout_object_record *record = object_record(&server->registry, object);
+
+	memcpy(server->replaced.id, record->id, sizeof(server->replaced.id));
+	server->replaced.generation = record->generation;
+}
+
 void watch_tell(struct server *server, struct name name, uint8_t what)
 {
 	const char *text = name_text(&server->registry, name);
@@ -96,14 +130,16 @@ void watch_tell(struct server *server, struct name name, uint8_t what)
 	if (name_is_replacement(&server->registry, name))
 		return; /* another object still has the name */
 	if (what == WW_WIRE_WHAT_REPLACED)
-		what = WW_WIRE_WHAT_REMOVED;
+		watch_note_replaced(server, name.object);
 	ww_list_for_each (link, &server->watchers) {
 		struct peer *peer = ww_container(link, struct peer, of_watchers);
+		uint8_t told = watch_choose(peer, name, what);
 
-		if (!peer->has_overflowed && watch_includes(peer, text) &&
-			(!peer->is_replaying || name_place(name) < peer->replay))
-			watch_send_or_overflow(peer, name, what);
+		if (!peer->has_overflowed && watch_includes(peer, text) && told)
+			watch_send_or_overflow(peer, name, told);
 	}
+	if (what == WW_WIRE_WHAT_PUT)
+		server->replaced.generation = 0;
 }
 
 /* The next existing name among as many records. Return: no object when there is none. */
