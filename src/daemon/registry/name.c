@@ -247,6 +247,7 @@ static ww_status further_item(struct registry *registry, uint32_t index, struct 
 	if (further->older)
 		further_at(registry, further->older)->newer = index + 1;
 	object->further = index + 1;
+	object->held_further += record->life == WW_WIRE_LIFE_HELD;
 	return WW_OK;
 }
 
@@ -358,6 +359,8 @@ static void further_unlink(const struct registry *registry, const struct further
 		further->object->further = further->older;
 	if (older)
 		older->newer = further->newer;
+	further->object->held_further -=
+		further_record(registry, further)->life == WW_WIRE_LIFE_HELD;
 }
 
 void further_drop(struct registry *registry, struct further_name *further, uint8_t what)

@@ -90,7 +90,8 @@ struct object {
 	uint32_t payer;       /* the same: whose user pays, or else from which one is looked for */
 	uint32_t own_holds;   /* of processes and escrows of its user and of root */
 	uint32_t writers;     /* processes that hold it for writing */
-	uint32_t further;     /* 1 + the index of its newest further name; 0: none */
+	uint32_t further;      /* 1 + the index of its newest further name; 0: none */
+	uint32_t held_further; /* how many of these have life held */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,

@@ -78,7 +78,8 @@ static void object_lose_held_further(struct registry *registry, struct object *o
 {
 	struct further_name *at = further_next(registry, object, NULL);
 
-	while (at) {
+	/* There may be many that are kept, so they are looked at only if there is such a name. */
+	while (at && object->held_further > 0) {
 		struct further_name *next = further_next(registry, object, at);
 
 		if (further_record(registry, at)->life == WW_WIRE_LIFE_HELD)
