@@ -331,3 +331,24 @@ CASE(further_names_are_limited, ONCE)
 	MUST_OK(raw_end(maker, "n5"));
 	MUST_EQUAL(3, count_listed(maker, "", false));
 }
+
+/* Also one that the object does not have yet. */
+CASE(further_names_that_wait_are_removed, 0)
+{
+	struct raw *maker = peer();
+	struct ww_wire_put old = put_public(maker, "taken", WW_WIRE_LIFE_KEPT);
+	struct ww_wire_put new = raw_object("own");
+	struct ww_wire_granted granted;
+
+	new.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &new, NULL, 0));
+	new.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(put_also(maker, &new, "taken"));
+	MUST_OK(raw_remove(maker, "taken", new.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "id and name", raw_remove(maker, "taken", new.id));
+	MUST_OK(raw_seal(maker, new.id, WW_WIRE_STATE_SEALED));
+	MUST_OK(raw_get(maker, "taken", WW_WIRE_ACCESS_READ, &granted));
+	MUST(!memcmp(granted.id, old.id, sizeof(old.id)));
+	MUST_OK(raw_end(maker, "taken"));
+	MUST_OK(raw_end(maker, "own"));
+}

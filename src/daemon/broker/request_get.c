@@ -337,24 +337,25 @@ static void remove_name(const struct peer *peer, struct name name, uint32_t flag
 	name_loss_keep(registry, id, &loss);
 }
 
-/* The object of an id, which must have the name if one is given. Its replacement gets the name. */
+/*
+ * The object of an id, which must have the name, or wait for it, if one is given. Its replacement
+ * gets the name.
+ */
 static ww_status remove_one(struct peer *peer, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove)
 {
 	struct registry *registry = &peer->server->registry;
-	struct name name = remove->name[0] ? name_find(registry, remove->name)
-					   : name_first(object_find_id(registry, remove->id));
-	const struct object *object = name.object;
-	bool is_it = object &&
-		!memcmp(object_record(registry, object)->id, remove->id, sizeof(remove->id));
+	struct object *object = object_find_id(registry, remove->id);
+	struct name name = remove->name[0] ? name_find_of(registry, object, remove->name)
+					   : name_first(object);
 
-	if (!is_it && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
-		return object || !remove->name[0]
+	if (!name.object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
+		return !remove->name[0] || name_find(registry, remove->name).object
 			? ww_fail(WW_ERR_NOT_FOUND,
 				  "there is no object with this id%s in this broker; see `warpway ls --all --json`",
-				  object ? " and name" : "")
+				  remove->name[0] ? " and name" : "")
 			: request_fail_not_found(remove->name);
-	if (is_it) {
+	if (name.object) {
 		ww_try(request_check_remove(peer, name, "remove"));
 		remove_name(peer, name, remove->flags);
 	}
