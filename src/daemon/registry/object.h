@@ -33,6 +33,9 @@
 #include "daemon/registry/name.h"
 #include "daemon/registry/registry.h"
 
+/* The maker in the record of an object that is about to end, while its further names go. */
+#define OBJECT_ENDS UINT64_MAX
+
 struct expiry;
 struct hold;
 struct holder;

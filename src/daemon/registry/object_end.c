@@ -153,13 +153,17 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	struct charge charge = object_charge(record);
 	bool is_replacement = name_is_replacement(registry, name_first(object));
 	struct object *outer = object->extra->nesting ? object->extra->nesting->counted_in : NULL;
+	uint64_t maker = record->maker;
 
 	name_loss_tell(registry, object, what);
+	if (object->further)
+		record->maker = OBJECT_ENDS; /* if this broker is killed now, the next goes on */
 	while (object->further)
 		further_drop(registry, further_next(registry, object, NULL), what);
 	registry->changed(registry->context, name_first(object), what);
 	object_unmap_name(registry, object);
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
+	record->maker = maker;
 	if (!is_replacement)
 		name_pass(registry, (const char *)record->name);
 	delivery_counts_leave(registry, object);

@@ -281,6 +281,8 @@ static ww_status object_adopt_record(struct registry *registry, uint32_t index)
 
 	if (record->created_ns > ww_clock_now_ns()) /* objects that are put from now on are later */
 		record->created_ns = ww_clock_now_ns();
+	if (record->maker == OBJECT_ENDS)
+		record->state = WW_WIRE_STATE_REMOVED;
 	if (!object_makes_sense(registry, record) || !object_adopt_fds(registry, record))
 		return WW_ERR_PROTOCOL;
 	/* The former broker was killed while the object got or lost its name. */

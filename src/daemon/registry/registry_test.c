@@ -4,6 +4,7 @@
  */
 #include "daemon/registry/registry_fixture.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -505,6 +506,38 @@ REGISTRY_TEST(further_names_are_replaced)
 	for (uint32_t number = 1; number <= 3; number++)
 		object_end(registry, find(fixture, number), WW_WIRE_WHAT_REMOVED);
 	holder_end(registry, creator);
+}
+
+static jmp_buf killed;
+
+static void kill_at_second(void *context, struct name name, uint8_t what)
+{
+	struct fixture *fixture = context;
+
+	(void)name;
+	(void)what;
+	if (fixture->told[0]++ == 1)
+		longjmp(killed, 1);
+}
+
+/* A broker that is killed between two names of an object that it ends: the next one goes on. */
+REGISTRY_TEST(an_end_is_continued)
+{
+	struct holder *creator = add_holder(fixture, 1, 7);
+	struct object *object = put(fixture, creator, 1, "a", WW_WIRE_LIFE_KEPT, 1);
+
+	add_name(fixture, 1, "b", WW_WIRE_LIFE_KEPT, 0);
+	add_name(fixture, 1, "c", WW_WIRE_LIFE_HELD, 0);
+	assert_ok(hold_escrow(registry, creator->account, object, 1, 0, FAR));
+	registry->changed = kill_at_second;
+	if (setjmp(killed) == 0)
+		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+	restart(fixture);
+	assert_null(find(fixture, 1));
+	assert_null(find_name(registry, "a"));
+	assert_null(find_name(registry, "b"));
+	must_have(fixture, 1, 1, 1, 0); /* the creator holds it still */
+	holder_end(registry, find_holder(fixture, 1));
 }
 
 /* How long it takes at best, so that nothing that happens beside it counts. */
