@@ -81,7 +81,7 @@ static bool name_is_listed(const struct registry *registry, struct name name,
 	const char *text = name_text(registry, name);
 
 	if (object_record(registry, name.object)->state == WW_WIRE_STATE_REMOVED || !text[0])
-		return list->unnamed && !list->prefix[0] && !name.object->further;
+		return list->unnamed && !list->prefix[0] && !name.object->extra->further;
 	if (strncmp(text, list->prefix, strlen(list->prefix)))
 		return false;
 	/* An object that waits for its name is listed as one without a name. */

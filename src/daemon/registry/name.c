@@ -43,7 +43,7 @@ static struct further_name *further_at(const struct registry *registry, uint32_t
 struct further_name *further_next(const struct registry *registry, const struct object *object,
 	const struct further_name *further)
 {
-	return further_at(registry, further ? further->older : object->further);
+	return further_at(registry, further ? further->older : object->extra->further);
 }
 
 uint32_t object_count_further(const struct registry *registry, const struct object *object)
@@ -232,6 +232,7 @@ static ww_status further_item(struct registry *registry, uint32_t index, struct 
 	const struct ww_layout_name_record *record = table_record(&registry->name_table, index);
 	struct further_name *further = table_item(&registry->name_table, index);
 
+	ww_try(object_need_extra(object));
 	ww_try(item_map_insert(&registry->by_further_name, index,
 		key_hash_name((const char *)record->name)));
 	if (record->expires_ns != REGISTRY_NEVER &&
@@ -243,11 +244,11 @@ static ww_status further_item(struct registry *registry, uint32_t index, struct 
 	further->index = index;
 	further->object = object;
 	further->account = account;
-	further->older = object->further;
+	further->older = object->extra->further;
 	if (further->older)
 		further_at(registry, further->older)->newer = index + 1;
-	object->further = index + 1;
-	object->held_further += record->life == WW_WIRE_LIFE_HELD;
+	object->extra->further = index + 1;
+	object->extra->held_further += record->life == WW_WIRE_LIFE_HELD;
 	return WW_OK;
 }
 
@@ -356,11 +357,11 @@ static void further_unlink(const struct registry *registry, const struct further
 	if (newer)
 		newer->older = further->older;
 	else
-		further->object->further = further->older;
+		further->object->extra->further = further->older;
 	if (older)
 		older->newer = further->newer;
-	further->object->held_further -=
-		further_record(registry, further)->life == WW_WIRE_LIFE_HELD;
+	further->object->extra->held_further -= further_record(registry, further)->life ==
+		WW_WIRE_LIFE_HELD;
 }
 
 void further_drop(struct registry *registry, struct further_name *further, uint8_t what)

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/object.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
@@ -19,14 +18,6 @@ struct object_extra object_no_extra;
 bool object_is_writing(const struct registry *registry, const struct object *object)
 {
 	return object_record(registry, object)->state == WW_WIRE_STATE_WRITING;
-}
-
-bool object_may_have_names(const struct ww_layout_object_record *record)
-{
-	return record->kind == WW_WIRE_KIND_MEMORY && record->state != WW_WIRE_STATE_REMOVED &&
-		!ww_name_is_inside((const char *)record->name) &&
-		last_will_find(record->fd_access, record->fd_count) < 0 &&
-		delivery_counts_find(record->fd_access, record->fd_count) < 0;
 }
 
 struct object *object_find_id(const struct registry *registry, const uint8_t id[16])

@@ -65,16 +65,18 @@ struct nesting {
 	uint32_t left_pid; /* of that creator */
 };
 
-/* What few objects have, each NULL if there is none. */
+/* What few objects have, each NULL or 0 if there is none. */
 struct object_extra {
 	struct escrows *escrow_lists;
 	struct device_total *paying; /* of another user, who pays */
 	struct expiry *expiry;
 	struct last_will *last_will;
 	struct nesting *nesting;
+	uint32_t further;      /* 1 + the index of its newest further name; 0: none */
+	uint32_t held_further; /* how many of these have life held */
 };
 
-/* Of all objects that have none of it: all NULL, always. */
+/* Of all objects that have none of it: all zeros, always. */
 extern struct object_extra object_no_extra;
 
 struct object {
@@ -93,8 +95,6 @@ struct object {
 	uint32_t payer;       /* the same: whose user pays, or else from which one is looked for */
 	uint32_t own_holds;   /* of processes and escrows of its user and of root */
 	uint32_t writers;     /* processes that hold it for writing */
-	uint32_t further;      /* 1 + the index of its newest further name; 0: none */
-	uint32_t held_further; /* how many of these have life held */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,
@@ -105,7 +105,7 @@ static inline struct ww_layout_object_record *object_record(const struct registr
 
 static inline bool object_is_named(const struct registry *registry, const struct object *object)
 {
-	return object_record(registry, object)->name[0] || object->further;
+	return object_record(registry, object)->name[0] || object->extra->further;
 }
 
 static inline uint32_t object_escrows(const struct object *object)
@@ -149,9 +149,6 @@ bool object_is_member(const struct registry *registry, const struct object *obje
 struct object *object_find_counting(const struct registry *registry, const struct object *object);
 
 bool object_is_writing(const struct registry *registry, const struct object *object);
-
-/* Whether it may have several names or none, and goes on when it loses one: a memory. */
-bool object_may_have_names(const struct ww_layout_object_record *record);
 
 /*
  * What becomes of an object without a last will that its creator does not hold (any more), although
@@ -209,6 +206,9 @@ void object_belongs(struct registry *registry, struct object *object, struct hol
 void object_disown(struct registry *registry, struct object *object);
 
 /* --- object_keep.c --- */
+
+/* Whether it may have several names or none, and goes on when it loses one: a memory. */
+bool object_may_have_names(const struct ww_layout_object_record *record);
 
 /* What the put of an object that counts deliveries says of it: only that can be kept. */
 bool object_counts_deliveries(const struct ww_layout_object_record *record);

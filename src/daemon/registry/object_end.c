@@ -84,7 +84,7 @@ void object_settle(struct registry *registry, struct object *object)
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		object_free(registry, object);
-	else if (record->life == WW_WIRE_LIFE_HELD && !object->further &&
+	else if (record->life == WW_WIRE_LIFE_HELD && !object->extra->further &&
 		!object_keep_inside(registry, object))
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 }
@@ -156,9 +156,9 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	uint64_t maker = record->maker;
 
 	name_loss_tell(registry, object, what);
-	if (object->further)
+	if (object->extra->further)
 		record->maker = OBJECT_ENDS; /* if this broker is killed now, the next goes on */
-	while (object->further)
+	while (object->extra->further)
 		further_drop(registry, further_next(registry, object, NULL), what);
 	registry->changed(registry->context, name_first(object), what);
 	object_unmap_name(registry, object);

@@ -9,8 +9,17 @@
 #include "base/clock.h"
 #include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/expiry.h"
+#include "daemon/registry/last_will.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
+
+bool object_may_have_names(const struct ww_layout_object_record *record)
+{
+	return record->kind == WW_WIRE_KIND_MEMORY && record->state != WW_WIRE_STATE_REMOVED &&
+		!ww_name_is_inside((const char *)record->name) &&
+		last_will_find(record->fd_access, record->fd_count) < 0 &&
+		delivery_counts_find(record->fd_access, record->fd_count) < 0;
+}
 
 bool object_counts_deliveries(const struct ww_layout_object_record *record)
 {

@@ -79,7 +79,7 @@ static void object_lose_held_further(struct registry *registry, struct object *o
 	struct further_name *at = further_next(registry, object, NULL);
 
 	/* There may be many that are kept, so they are looked at only if there is such a name. */
-	while (at && object->held_further > 0) {
+	while (at && object->extra->held_further > 0) {
 		struct further_name *next = further_next(registry, object, at);
 
 		if (further_record(registry, at)->life == WW_WIRE_LIFE_HELD)
@@ -94,7 +94,7 @@ void object_lose_unheld_names(struct registry *registry, struct object *object)
 
 	if (object->holders > 0 || object->extra->last_will ||
 		record->state == WW_WIRE_STATE_REMOVED ||
-		(object_escrows(object) == 0 && !object->further))
+		(object_escrows(object) == 0 && !object->extra->further))
 		return; /* without anything it ends as a whole */
 	if (record->life == WW_WIRE_LIFE_HELD && record->name[0] &&
 		!ww_name_is_inside((const char *)record->name) &&
