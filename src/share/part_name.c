@@ -25,7 +25,10 @@ struct ww_part_name {
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list all_names WW_PER_PROCESS = WW_LIST_INIT(all_names); /* under lock */
 
-/* Return: whether the broker has said that it does not have the name, or not for this memory. */
+/*
+ * An older broker is not asked: it would end the object, which is of other parts, too.
+ * Return: whether the broker has said that it does not have the name, or not for this memory.
+ */
 static bool remove_name(struct ww_part_name *part_name)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_mask();
@@ -36,16 +39,13 @@ static bool remove_name(struct ww_part_name *part_name)
 	ww_error_save(&record);
 	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &part_name->message);
 	request.starts_none = true;
-	status = ww_broker_client_ask(part_name->broker, &request);
+	status = ww_broker_client_ensure(part_name->broker, false);
+	if (status == WW_OK)
+		status = ww_broker_client_version(part_name->broker) >= WW_REMOVES_NAMES
+			? ww_broker_client_ask(part_name->broker, &request)
+			: WW_ERR_VERSION;
 	ww_error_restore(&record);
 	return status == WW_OK || status == WW_ERR_NOT_FOUND;
-}
-
-/* An older broker would end the object, which is of other parts, too. */
-static bool is_to_be_removed(const struct ww_part_name *part_name)
-{
-	return !ww_ref_is_inherited(&part_name->broker->ref) &&
-		ww_broker_client_version(part_name->broker) >= WW_REMOVES_NAMES;
 }
 
 static void detach(struct ww_attachment *attachment)
@@ -57,7 +57,8 @@ static void detach(struct ww_attachment *attachment)
 	ww_list_remove(&part_name->link);
 	is_given_on = part_name->is_given_on;
 	pthread_mutex_unlock(&lock);
-	if (!is_given_on && is_to_be_removed(part_name) && !remove_name(part_name))
+	if (!is_given_on && !ww_ref_is_inherited(&part_name->broker->ref) &&
+		!remove_name(part_name))
 		part_name->part->is_lent = true;
 	ww_part_name_free(part_name);
 }
@@ -90,7 +91,7 @@ void ww_part_name_free(struct ww_part_name *part_name)
 }
 
 void ww_part_name_attach(struct ww_part_name *part_name, struct ww_memory *memory,
-	const uint8_t id[WW_OBJECT_ID_BYTES])
+	const uint8_t id[WW_OBJECT_ID_BYTES], bool is_answered)
 {
 	if (!part_name)
 		return;
@@ -100,7 +101,7 @@ void ww_part_name_attach(struct ww_part_name *part_name, struct ww_memory *memor
 	ww_list_for_each (link, &all_names) {
 		struct ww_part_name *other = ww_container(link, struct ww_part_name, link);
 
-		if (other->broker == part_name->broker &&
+		if (is_answered && other->broker == part_name->broker &&
 			!memcmp(&other->message, &part_name->message, sizeof(other->message)))
 			other->is_given_on = true;
 	}

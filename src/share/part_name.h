@@ -24,8 +24,11 @@ void ww_part_name_free(struct ww_part_name *part_name);
 WW_DEFINE_CLEANUP(struct ww_part_name, ww_part_name_free)
 #define WW_AUTO_PART_NAME WW_CLEANUP(ww_part_name_free_p)
 
-/* The name was put: it ends with the memory, and with no other part. Takes over @part_name. */
+/*
+ * The name was put: it ends with the memory, and with no other part. Takes over @part_name.
+ * @is_answered: false: the broker may put it later, and it may be another part's
+ */
 void ww_part_name_attach(struct ww_part_name *part_name, struct ww_memory *memory,
-	const uint8_t id[WW_OBJECT_ID_BYTES]);
+	const uint8_t id[WW_OBJECT_ID_BYTES], bool is_answered);
 
 #endif

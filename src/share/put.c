@@ -157,9 +157,9 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	ww_try(ww_part_name_new(memory, broker, name, &part_name));
 	ww_try(protect(whole->mapping, ours.state, &is_protected));
 	status = ww_put_request_put(&offer, &whole->attachments, broker, timeout_ns);
-	if (status == WW_OK)
-		ww_part_name_attach(ww_steal(part_name), memory, offer.put.id);
-	else if (is_protected)
+	if (status == WW_OK || status == WW_ERR_NO_BROKER || status == WW_CANCELLED)
+		ww_part_name_attach(ww_steal(part_name), memory, offer.put.id, status == WW_OK);
+	if (status != WW_OK && is_protected)
 		unprotect(whole->mapping);
 	return status;
 }

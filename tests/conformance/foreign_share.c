@@ -23,6 +23,9 @@
 #define EXPORT(...) WW_PARAMS(struct ww_export_params, __VA_ARGS__)
 #define PUT(...)    WW_PARAMS(struct ww_put_params, __VA_ARGS__)
 
+#define MS_100 UINT64_C(100000000)
+#define MINUTE UINT64_C(60000000000)
+
 /* --- and home again --- */
 
 static void must_come_home(ww_memory *memory, uint64_t total)
@@ -205,12 +208,17 @@ static void must_be_unnamed(void *context)
 	piece->releases++;
 }
 
-static void put_piece(const struct allocation *allocation, ww_broker *broker, struct piece *piece,
-	uint64_t offset)
+static void wrap_piece(const struct allocation *allocation, struct piece *piece, uint64_t offset)
 {
 	MUST_OK(ww_memory_wrap(scene.device, allocation_at(allocation, offset), FOREIGN_SPAN,
 		WW_PARAMS(struct ww_wrap_params, .release = must_be_unnamed, .context = piece),
 		&piece->memory));
+}
+
+static void put_piece(const struct allocation *allocation, ww_broker *broker, struct piece *piece,
+	uint64_t offset)
+{
+	wrap_piece(allocation, piece, offset);
 	MUST_OK(ww_memory_put(piece->memory, broker, piece->name, PUT(.state = WW_STATE_SHARED), 0,
 		NULL));
 }
@@ -290,6 +298,69 @@ CASE(foreign_part_stays_lent_without_an_answer, WW_CAP_FOREIGN)
 	MUST_EQUAL(1, pieces[1].releases);
 	MUST_EQUAL(1, pieces[0].releases);
 	hasty = ww_broker_unref(hasty);
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
+/* The broker of the scene is open already; the latest timeout counts. */
+static void wait_for_broker(uint64_t timeout_ns)
+{
+	ww_broker *broker;
+
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .timeout_ns = timeout_ns),
+		&broker));
+	ww_broker_unref(broker);
+}
+
+/* A put without an answer is executed later, perhaps. */
+CASE(foreign_name_without_an_answer_ends_with_its_part, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+
+	scene_begin();
+	put_piece(&allocation, scene.broker, &pieces[1], FOREIGN_SPAN);
+	wrap_piece(&allocation, &pieces[0], 0);
+	wait_for_broker(MS_100);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	MUST_STATUS(WW_ERR_NO_BROKER,
+		ww_memory_put(pieces[0].memory, scene.broker, "a", PUT(.state = WW_STATE_SHARED), 0,
+			NULL));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	wait_for_broker(MINUTE);
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
+		ww_memory_unref(pieces[k].memory);
+		MUST_EQUAL(1, pieces[k].releases);
+	}
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
+/* Between two brokers there is no connection. */
+CASE(foreign_name_without_a_connection_ends_with_its_part, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	OWN(cancel) ww_cancel *cancel;
+	pid_t broker;
+	ww_memory *none;
+
+	MUST_OK(ww_cancel_create(&cancel));
+	scene_begin();
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+	broker = (pid_t)scene_info().pid;
+	MUST_CALL(kill(broker, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+	ww_cancel_set(cancel);
+	MUST_STATUS(WW_CANCELLED,
+		ww_memory_get(device, scene.broker, "b", NULL, 0, cancel, &none, NULL));
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
+		ww_memory_unref(pieces[k].memory);
+		MUST_EQUAL(1, pieces[k].releases);
+	}
 	scene_end();
 	foreign_end(device, &allocation);
 }
