@@ -68,7 +68,8 @@ struct ww_memory {
 	const struct ww_view_class *class; /* of a view; else NULL */
 	struct ww_list link;               /* of a view: in its whole's views */
 	struct ww_attachments attachments; /* of a view: only of a part that was wrapped */
-	bool is_lent; /* such a part has ended, but a name of it may still be in a broker */
+	/* Such a part has ended, but a broker may have a name of it; of a whole: of any part. */
+	_Atomic(bool) is_lent;
 
 	/* Not in a view. */
 	struct ww_map_node node;           /* in the cache, under its lock */

@@ -90,7 +90,7 @@ static struct part *end_part(struct wrapping *wrapping, struct part *part)
 	part->next = *list;
 	*list = part;
 	ended = wrapping->ended;
-	if (wrapping->part_count == 1 ||
+	if (wrapping->part_count == 1 || wrapping->whole->is_lent ||
 		atomic_load(&wrapping->whole->ref.count) > wrapping->part_count)
 		ended = NULL;
 	else

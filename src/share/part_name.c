@@ -48,6 +48,15 @@ static bool remove_name(struct ww_part_name *part_name)
 	return status == WW_OK || status == WW_ERR_NOT_FOUND;
 }
 
+/* The bytes of an import may be of any part. */
+static void lend(struct ww_memory *part)
+{
+	if (part->class->flags & WW_MEMORY_IS_WRAPPED)
+		part->is_lent = true;
+	else
+		part->whole->is_lent = true;
+}
+
 static void detach(struct ww_attachment *attachment)
 {
 	struct ww_part_name *part_name = ww_container(attachment, struct ww_part_name, attachment);
@@ -59,7 +68,7 @@ static void detach(struct ww_attachment *attachment)
 	pthread_mutex_unlock(&lock);
 	if (!is_given_on && !ww_ref_is_inherited(&part_name->broker->ref) &&
 		!remove_name(part_name))
-		part_name->part->is_lent = true;
+		lend(part_name->part);
 	ww_part_name_free(part_name);
 }
 

@@ -312,6 +312,37 @@ static void wait_for_broker(uint64_t timeout_ns)
 	ww_broker_unref(broker);
 }
 
+/* The same with the name of an import: its bytes are those of a part. */
+CASE(foreign_part_stays_lent_by_the_name_of_an_import, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	struct ww_token token;
+	ww_memory *span;
+
+	scene_begin();
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+	MUST_OK(ww_memory_export(pieces[0].memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_WRITE, .bytes = 50), NULL, &token));
+	MUST_OK(ww_memory_import(device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &span, NULL));
+	MUST_OK(ww_memory_put(span, scene.broker, "span", PUT(.state = WW_STATE_SHARED), 0, NULL));
+	wait_for_broker(MS_100);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	ww_memory_unref(span);
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	wait_for_broker(MINUTE);
+	ww_memory_unref(pieces[0].memory);
+	MUST_EQUAL(0, pieces[0].releases);
+	ww_memory_unref(pieces[1].memory);
+	MUST_EQUAL(1, pieces[1].releases);
+	MUST_EQUAL(1, pieces[0].releases);
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
 /* A put without an answer is executed later, perhaps. */
 CASE(foreign_name_without_an_answer_ends_with_its_part, WW_CAP_FOREIGN)
 {
