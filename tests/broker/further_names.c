@@ -253,8 +253,7 @@ CASE(further_names_are_replaced, 0)
 	MUST(!memcmp(granted.id, old.id, sizeof(old.id)));
 	serial = raw_ask_get(waiter, "v2", WW_WIRE_ACCESS_READ);
 	MUST_OK(raw_seal(maker, new.id, WW_WIRE_STATE_SEALED));
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "latest");
-	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "latest");
+	raw_hear_event(eyes, WW_WIRE_WHAT_REPLACED, "latest");
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "latest");
 	MUST_OK(raw_answered(waiter, serial));
 	MUST_OK(raw_get(maker, "latest", WW_WIRE_ACCESS_READ, &granted));
@@ -284,8 +283,7 @@ CASE(further_names_replace_their_own, 0)
 			raw_put(maker, &part, NULL, 0));
 		part.flags = WW_WIRE_PUT_FLAG_REPLACE;
 		MUST_OK(raw_put(maker, &part, NULL, 0));
-		raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "w");
-		raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "w");
+		raw_hear_event(eyes, WW_WIRE_WHAT_REPLACED, "w");
 		raw_hear_event(eyes, WW_WIRE_WHAT_READY, "w");
 		MUST_OK(raw_put(maker, &part, NULL, 0));
 		MUST(raw_is_silent(eyes));
