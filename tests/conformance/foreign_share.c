@@ -215,12 +215,11 @@ static void wrap_piece(const struct allocation *allocation, struct piece *piece,
 		&piece->memory));
 }
 
-static void put_piece(const struct allocation *allocation, ww_broker *broker, struct piece *piece,
-	uint64_t offset)
+static void put_piece(const struct allocation *allocation, struct piece *piece, uint64_t offset)
 {
 	wrap_piece(allocation, piece, offset);
-	MUST_OK(ww_memory_put(piece->memory, broker, piece->name, PUT(.state = WW_STATE_SHARED), 0,
-		NULL));
+	MUST_OK(ww_memory_put(piece->memory, scene.broker, piece->name,
+		PUT(.state = WW_STATE_SHARED), 0, NULL));
 }
 
 CASE(foreign_names_end_with_their_parts, WW_CAP_FOREIGN)
@@ -233,7 +232,7 @@ CASE(foreign_names_end_with_their_parts, WW_CAP_FOREIGN)
 
 		scene_begin();
 		for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-			put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+			put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 		MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "b, too",
 			PUT(.state = WW_STATE_SHARED), 0, NULL));
 		scene_has_objects(1);
@@ -264,7 +263,7 @@ CASE(foreign_name_passes_to_another_part, WW_CAP_FOREIGN)
 
 	scene_begin();
 	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "a",
 		PUT(.state = WW_STATE_SHARED, .flags = WW_PUT_REPLACE), 0, NULL));
 	pieces[0].name = "none";
@@ -273,31 +272,6 @@ CASE(foreign_name_passes_to_another_part, WW_CAP_FOREIGN)
 	must_name("a", FOREIGN_SPAN);
 	ww_memory_unref(pieces[1].memory);
 	MUST_EQUAL(1, pieces[1].releases);
-	scene_end();
-	foreign_end(device, &allocation);
-}
-
-/* While the broker does not answer, the bytes are not given back: a name may lead to them. */
-CASE(foreign_part_stays_lent_without_an_answer, WW_CAP_FOREIGN)
-{
-	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
-	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
-	OWN(broker) ww_broker *hasty;
-
-	scene_begin();
-	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .timeout_ns = 100000000),
-		&hasty));
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, k ? scene.broker : hasty, &pieces[k], k * FOREIGN_SPAN);
-	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
-	ww_memory_unref(pieces[0].memory);
-	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
-	MUST_EQUAL(0, pieces[0].releases);
-	ww_memory_unref(pieces[1].memory);
-	MUST_EQUAL(1, pieces[1].releases);
-	MUST_EQUAL(1, pieces[0].releases);
-	hasty = ww_broker_unref(hasty);
 	scene_end();
 	foreign_end(device, &allocation);
 }
@@ -312,6 +286,29 @@ static void wait_for_broker(uint64_t timeout_ns)
 	ww_broker_unref(broker);
 }
 
+/* While the broker does not answer, the bytes are not given back: a name may lead to them. */
+CASE(foreign_part_stays_lent_without_an_answer, WW_CAP_FOREIGN)
+{
+	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+
+	scene_begin();
+	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
+		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
+	wait_for_broker(MS_100);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	ww_memory_unref(pieces[0].memory);
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	wait_for_broker(MINUTE);
+	MUST_EQUAL(0, pieces[0].releases);
+	ww_memory_unref(pieces[1].memory);
+	MUST_EQUAL(1, pieces[1].releases);
+	MUST_EQUAL(1, pieces[0].releases);
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
 /* The same with the name of an import: its bytes are those of a part. */
 CASE(foreign_part_stays_lent_by_the_name_of_an_import, WW_CAP_FOREIGN)
 {
@@ -323,7 +320,7 @@ CASE(foreign_part_stays_lent_by_the_name_of_an_import, WW_CAP_FOREIGN)
 
 	scene_begin();
 	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	MUST_OK(ww_memory_export(pieces[0].memory, scene.broker,
 		EXPORT(.access = WW_ACCESS_WRITE, .bytes = 50), NULL, &token));
 	MUST_OK(ww_memory_import(device, scene.broker, &token,
@@ -351,7 +348,7 @@ CASE(foreign_name_without_an_answer_ends_with_its_part, WW_CAP_FOREIGN)
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
 
 	scene_begin();
-	put_piece(&allocation, scene.broker, &pieces[1], FOREIGN_SPAN);
+	put_piece(&allocation, &pieces[1], FOREIGN_SPAN);
 	wrap_piece(&allocation, &pieces[0], 0);
 	wait_for_broker(MS_100);
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
@@ -381,7 +378,7 @@ CASE(foreign_name_without_a_connection_ends_with_its_part, WW_CAP_FOREIGN)
 	MUST_OK(ww_cancel_create(&cancel));
 	scene_begin();
 	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, scene.broker, &pieces[k], k * FOREIGN_SPAN);
+		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	broker = (pid_t)scene_info().pid;
 	MUST_CALL(kill(broker, SIGKILL));
 	broker_hear_ready(&scene.daemon);
