@@ -319,13 +319,16 @@ struct ww_put_params {
  * from another process of the same user (or from root) that has got the memory for writing. Each
  * name counts as one object of the user who puts it. The right to any of the names is the right to
  * the whole allocation, since the descriptor covers that: use different allocations for readers who
- * must not see each other's data.
+ * must not see each other's data. All names have life owner, or none has; of a memory of life owner
+ * only the process that put it gives names. To name a part of memory of this library, wrap the
+ * part. With WW_PUT_REPLACE a name of the memory then stands for that part, and its time to live
+ * begins again; processes that got it before keep the part that they have.
  *
- * Memory that was wrapped is put with WW_LIFE_OWNER, by the process that wrapped it. Its names end
- * with that part, by its last ww_memory_unref(), before ww_wrap_params.release is called. That call
- * makes one round trip for each name then. If the broker does not answer in time
- * (ww_broker_params.timeout_ns), release is called only when no part of the allocation is wrapped
- * any more.
+ * Memory that was wrapped is put with WW_LIFE_OWNER (life 0 means that here; another one returns
+ * WW_ERR_INVALID), by the process that wrapped it. Its names end with that part, by its last
+ * ww_memory_unref(), before ww_wrap_params.release is called. If the broker does not answer in
+ * time, the names may still be there, so release is called only when no part of the allocation is
+ * wrapped any more: then the names open nothing.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
@@ -385,7 +388,11 @@ struct ww_get_params {
 };
 
 /**
- * struct ww_object_info - an object in a broker
+ * struct ww_object_info - an object in a broker, under one of its names
+ *
+ * Of the name are @name, @life, @age_ns, @left_ns, @offset, @span_bytes and @array. The other
+ * fields are of the object.
+ *
  * @struct_size:  set by the caller to sizeof(struct ww_object_info)
  * @kind:         WW_OBJECT_... of token.h
  * @state:        WW_STATE_...
@@ -401,7 +408,7 @@ struct ww_get_params {
  * @is_own:       1: this process put it
  * @has_array:    1: @array is set
  * @bytes:        all bytes that it occupies
- * @age_ns:       nanoseconds since it was put
+ * @age_ns:       nanoseconds since it was put under this name
  * @left_ns:      nanoseconds until it expires; WW_FOREVER: never
  * @generation:   its number among all objects of this broker so far
  * @offset:       bytes from the start of that memory to the span that a token or a name names; else
@@ -721,13 +728,15 @@ WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_param
  * The name is free at once, also that of an object that is being written to replace this one.
  *
  * A memory goes on without a name. Processes that hold it can still send it, tokens in flight
- * arrive, and it can be put again. It ends when no process and no token in flight holds it any
- * more. (Memory of life owner ends with its owner.) When only processes of other users hold it, it
- * is charged to one of these users, not to the user that put it. If none of them has room for it,
- * it ends, and the tokens in flight with it; mappings stay.
+ * arrive, and it can be put again. Its other names stay. It ends when no process, no token in
+ * flight and no name of life kept holds it any more. (Memory of life owner ends with its owner.)
+ * When only processes of other users hold it, it is charged to one of these users, not to the user
+ * that put it. If none of them has room for it, it ends, and the tokens in flight with it; mappings
+ * stay.
  *
- * Any other object ends: no process can get it any more, and processes that hold it keep what they
- * have. So does an object with a name inside another one ("@ID/...").
+ * Any other object ends: no process can get or join it any more. Processes that hold it keep what
+ * they have, and go on with each other. So does an object with a name inside another one
+ * ("@ID/...").
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (it is
  *         the part of a pool in which a living process marks the slices that it uses);
@@ -742,8 +751,9 @@ WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
  * @object_id:  borrowed, WW_OBJECT_ID_BYTES; of any object, also of one without a name; NULL: the
  *              one with this name. With @name: only if the object has both
  *
- * Its name is free, and all its tokens in flight end, so no process can get it any more. Processes
- * that hold it keep their mappings. A memory can be put again, by the process that made it.
+ * Its names are free, and all its tokens in flight end, so no process can get it any more.
+ * Processes that hold it keep their mappings. A memory can be put again, by the process that made
+ * it.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (as
  *         ww_broker_remove()); WW_ERR_VERSION (@name is NULL, and the broker speaks a
@@ -844,7 +854,8 @@ struct ww_hold_info {
  * @contents:      WW_SNAPSHOT_... bits
  * @out_snapshot:  the caller's; NULL on failure
  *
- * If an object exists during the whole call, the snapshot contains it exactly once. All users get
+ * If an object has a name during the whole call, the snapshot contains it exactly once for that
+ * name. Of several names of one object @object_id is the same: count its bytes once. All users get
  * names, owners and sizes, as for files in a directory. They get the array only of objects that
  * they may read.
  *
@@ -905,9 +916,10 @@ enum {
 	/* events were missed (not read in time, or the broker was restarted): list again */
 	WW_WATCH_OVERFLOW = 7,
 	/*
-	 * it has got the name of another object (WW_PUT_REPLACE); it may still be being written if
-	 * that one was, too. WW_WATCH_REMOVED and WW_WATCH_PUT come instead from a broker of an
-	 * older version, and until all events of WW_WATCH_EXISTING have come
+	 * it has got the name of another object (WW_PUT_REPLACE), or of another part of its own. If
+	 * it is still being written, because the former one was, too, WW_WATCH_READY follows.
+	 * WW_WATCH_REMOVED and WW_WATCH_PUT come instead from a broker of an older version, and
+	 * until all events of WW_WATCH_EXISTING have come
 	 */
 	WW_WATCH_REPLACED = 8
 };

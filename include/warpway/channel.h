@@ -214,8 +214,8 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  *     the reason, as ww_channel_get(), and the next call tries again.
  *   - Held frames of the old producer stay readable, and are released as usual. Until then they
  *     count for held_max of the new channel.
- *   - A producer that is started again must take its name with WW_PUT_REPLACE: while consumers hold
- *     the old channel, the old channel has the name.
+ *   - A producer that is started again should take its name with WW_PUT_REPLACE, because the broker
+ *     may not have noticed the end of the old one yet.
  *   - If the producer evicts it, receive returns WW_ERR_EVICTED until that producer has ended, or
  *     another producer has the name. The call after that goes on.
  *   - An observer goes on in the calls that read the channel's state: ww_channel_next_event(),

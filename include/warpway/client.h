@@ -15,7 +15,8 @@
  *
  *   WW_TIMED_OUT               its deadline passed before the function was started
  *   WW_CANCELLED               it was cancelled before the function was started
- *   WW_ERR_UNAVAILABLE         the server takes no more calls
+ *   WW_ERR_UNAVAILABLE         the server takes no more calls: it drains, or its service was
+ *                              replaced. Open the service again
  *   WW_ERR_PEER_LOST           the server has ended: ww_ticket_info.has_started says whether the
  *                              function may have run
  *   WW_ERR_DEPENDENCY_FAILED   a call that it depends on has failed; or the value of the timeline
@@ -157,7 +158,7 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
 
 /*
  * ww_submit_params.flags of ww_client_call(): if the server ends before it has answered, the call
- * is made again, by the next server of the service's name
+ * is made again, by the next server of the service's name. Not if it returns WW_ERR_UNAVAILABLE
  */
 #define WW_SUBMIT_REPEAT UINT64_C(0x1)
 /*

@@ -9,20 +9,23 @@
  *            cuGraphInstantiate()              cudaGraphInstantiate() is the same
  *   often:   ww_graph_launch(..., values, ...) in place of cuGraphLaunch()
  *
- * A node signals when the nodes that it depends on have run; the nodes that depend on it need not
- * have. So another process can use the first half of a graph's work while the second half runs. To
+ * A node signals when the nodes that it depends on have run; the nodes that depend on it run later.
+ * So another process can use the first half of a graph's work while the second half runs. To
  * signal at the end of a graph, or to wait at its beginning, no node is needed: call
  * ww_timeline_stream_signal() after the launch and ww_timeline_stream_wait() before it.
  *
  * For a timeline a launch is what a signal or a wait of a stream is (timeline.h):
  *   - Values grow. A value is submitted when the launch has been enqueued. If a launch fails, none
- *     of its values is submitted.
+ *     of its values is submitted, and the next launch may have the same ones.
  *   - The launch waits on the CPU until the values that its nodes wait for are submitted.
  *   - If a process ends that was to signal such a value, the node goes on, and the stream of the
  *     launch is lost: every later call on it returns WW_ERR_PEER_LOST.
+ *   - If the process that launched ends before a node has signalled, waits for that value return
+ *     WW_ERR_PEER_LOST.
  *
  * In a launch that gives a node no value, the node does nothing. The same is true if the program
- * launches the graph with CUDA's own call.
+ * launches the graph with CUDA's own call. Then a wait node does not wait: the work after it may
+ * read what is not complete. And a signal node does not signal.
  *
  * A node belongs to the graph that it was added to. ww_graph_launch() finds it in each executable
  * graph that was made of that graph, so the graph must not be destroyed before the last launch. (In

@@ -40,9 +40,10 @@
  *   - The owner is the process that wrapped it. When the owner releases the memory, or ends, the
  *     bytes cannot be imported any more.
  *   - This rule applies to the whole allocation. As long as the owner has any part of it wrapped, a
- *     token or a name of a part that was released still opens the allocation, and the importer
- *     reads what the owner has written there since. So a program with a caching allocator must keep
- *     a part wrapped until the processes that get its token have imported it.
+ *     token of a part that was released still opens the allocation, and the importer reads what the
+ *     owner has written there since. So a program with a caching allocator must keep a part wrapped
+ *     until the processes that get its token have imported it. A name of a part ends with the part
+ *     (ww_memory_put()).
  *   - Memory that was imported before stays mapped. After the owner's death it can still be read
  *     (measured; CUDA's manual promises nothing). After cuMemFree() in a living owner its contents
  *     are undefined.
@@ -175,7 +176,9 @@ WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_para
  *             called if wrapping fails. An import of exactly this span counts as a reference. If
  *             this process still holds another span of the allocation by an import at the last
  *             unref, a later unref of one of these spans calls it, on any thread, at the latest the
- *             last such unref. The function may call this library and CUDA
+ *             last such unref. If a broker has not said that the names of this memory are gone, the
+ *             last unref of a part of the allocation calls it. The function may call this library
+ *             and CUDA
  * @context:   the argument of @release
  */
 struct ww_wrap_params {
@@ -343,6 +346,9 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * stream waits or has yet to signal. Such a call is an unref of such a memory, of a timeline, an
  * event, a barrier, a pool or a stream that waited, or an import by a legacy handle. If the
  * memories were made in a context of the caller, this context must last until then.
+ *
+ * If wrapped memory has names in a broker, the last unref removes them: one round trip for each,
+ * and at most the broker's time limit for each (ww_broker_params.timeout_ns).
  *
  * Return: NULL.
  */

@@ -27,7 +27,8 @@
  *   - A producer, also one that leaves the queue: its frames stay, with the memory of its slots,
  *     and are given out as long as the queue exists. A frame that its GPU had not completed is
  *     lost: it is never given out.
- *   - The queue exists while a process has it open, in any role.
+ *   - The queue exists while a process has it open, in any role. If its name is removed or given to
+ *     another queue, its members are not told: they go on with this one.
  *   - If the broker was killed, the members go on. New members cannot join until the broker runs
  *     again, and some ends of consumers are noticed only then.
  *
