@@ -419,11 +419,11 @@ static bool is_empty(void)
 	const struct registry *registry = &server->registry;
 
 	return registry->object_table.used == 0 && registry->holder_table.used == 0 &&
-		registry->hold_table.used == 0 && registry->bytes == 0 &&
-		registry->mapped_bytes == 0 && registry->accounts.fds == 0 &&
-		registry->accounts.by_uid.count == 0 && server->fdstore.used == REGISTRY_TABLES &&
-		server->peer_count == 0 && server->wait_count == 0 &&
-		ww_list_is_empty(&server->hung_up);
+		registry->name_table.used == 0 && registry->hold_table.used == 0 &&
+		registry->bytes == 0 && registry->mapped_bytes == 0 &&
+		registry->accounts.fds == 0 && registry->accounts.by_uid.count == 0 &&
+		server->fdstore.used == REGISTRY_TABLES && server->peer_count == 0 &&
+		server->wait_count == 0 && ww_list_is_empty(&server->hung_up);
 }
 
 /* What nothing but its time, or a remove, would end. */
@@ -440,7 +440,8 @@ static void end_kept(void)
 			continue;
 		object = table_item(&registry->object_table, i);
 		if (!object->creator && object->holders == 0) {
-			FUZZ_MUST(object_escrows(object) > 0 || record->life != WW_WIRE_LIFE_HELD);
+			FUZZ_MUST(object_escrows(object) > 0 || object->extra->further > 0 ||
+				record->life != WW_WIRE_LIFE_HELD);
 			object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 		}
 	}

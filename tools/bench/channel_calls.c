@@ -55,13 +55,18 @@ static void both_close(struct both *both)
 	*both = (struct both){NULL};
 }
 
+/* Under a name of its own: a channel that is replaced ends. */
 static int both_open(struct bench *bench, struct both *both, const struct ww_channel_params *params,
 	unsigned int count)
 {
-	if (channel_create(bench, "calls", params, &both->producer))
+	static unsigned int number;
+	char name[32];
+
+	snprintf(name, sizeof(name), "calls/%u", number++);
+	if (channel_create(bench, name, params, &both->producer))
 		return -1;
 	for (; both->count < count; both->count++) {
-		if (channel_get(bench, "calls", &both->consumers[both->count]))
+		if (channel_get(bench, name, &both->consumers[both->count]))
 			return -1;
 	}
 	return 0;
