@@ -132,6 +132,22 @@ static int put(struct bench *bench, uint64_t out_ns[])
 	return client_release(&exchange.maker, id);
 }
 
+/* The same for a memory that has a name already. */
+static int put_further(struct bench *bench, uint64_t out_ns[])
+{
+	uint8_t id[RAW_ID_BYTES];
+	uint64_t at;
+
+	(void)bench;
+	if (client_put(&exchange.maker, NAME "/put", OBJECT_BYTES, broker_object_fd(), id))
+		return -1;
+	at = link_now_ns();
+	if (client_put_also(&exchange.maker, NAME "/further", OBJECT_BYTES, broker_object_fd(), id))
+		return -1;
+	out_ns[0] = bench_lap(&at);
+	return client_release(&exchange.maker, id);
+}
+
 static int get(struct bench *bench, uint64_t out_ns[])
 {
 	uint8_t id[RAW_ID_BYTES];
@@ -320,6 +336,9 @@ static int role_maker(struct bench *bench, const char *word)
 static const struct bench_case cases[] = {
 	{.rows = {{"put", "us", BENCH_GOAL_EXCHANGE, FLOOR}},
 		.turns = {put, bare_with_fd},
+		EXCHANGE},
+	{.rows = {{"put.further", "us", BENCH_GOAL_FURTHER, FLOOR}},
+		.turns = {put_further, put},
 		EXCHANGE},
 	{.rows = {{"get", "us", BENCH_GOAL_EXCHANGE, FLOOR}},
 		.turns = {get, bare_with_fd},

@@ -22,6 +22,7 @@ static const struct {
 	[BENCH_GOAL_ENQUEUE] = {1.5, 0, true},
 	[BENCH_GOAL_EXCHANGE] = {3, 0, false},  /* a request, given the bare round trip */
 	[BENCH_GOAL_PUT] = {1, 60, true},       /* us; given the export and the request by hand */
+	[BENCH_GOAL_FURTHER] = {1.2, 0, false}, /* a further name, given a first one */
 	[BENCH_GOAL_LOOKUP] = {2, 0, false},    /* in a full broker, given that in an empty one */
 	[BENCH_GOAL_LISTING] = {3, 0, false},   /* given that of half as many objects */
 	[BENCH_GOAL_FOREIGN] = {1, 10, false},  /* us; what the driver takes to open it, and some */

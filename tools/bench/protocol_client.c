@@ -153,8 +153,8 @@ void client_close(struct client *client)
 	client->socket = -1;
 }
 
-int client_put(struct client *client, const char *name, uint64_t bytes, int fd,
-	uint8_t out_id[RAW_ID_BYTES])
+int client_put_also(struct client *client, const char *name, uint64_t bytes, int fd,
+	const uint8_t id[RAW_ID_BYTES])
 {
 	struct ww_wire_put put = {
 		.kind = WW_WIRE_KIND_MEMORY,
@@ -169,11 +169,17 @@ int client_put(struct client *client, const char *name, uint64_t bytes, int fd,
 	uint8_t packet[REQUEST_BYTES];
 	size_t length;
 
-	if (make_id(put.id) || set_name(name, put.name))
+	if (set_name(name, put.name))
 		return -1;
-	memcpy(out_id, put.id, RAW_ID_BYTES);
+	memcpy(put.id, id, RAW_ID_BYTES);
 	length = ww_wire_encode_put(&put, client->version, &header, packet, sizeof(packet));
 	return send_request(client, packet, length, fd) || receive_done(client) ? -1 : 0;
+}
+
+int client_put(struct client *client, const char *name, uint64_t bytes, int fd,
+	uint8_t out_id[RAW_ID_BYTES])
+{
+	return make_id(out_id) || client_put_also(client, name, bytes, fd, out_id) ? -1 : 0;
 }
 
 int client_get(struct client *client, const char *name, uint8_t out_id[RAW_ID_BYTES], int *out_fd)

@@ -40,6 +40,10 @@ static inline void own_client(struct client *client)
 int client_put(struct client *client, const char *name, uint64_t bytes, int fd,
 	uint8_t out_id[RAW_ID_BYTES]);
 
+/* A further name of the object that has this id. */
+int client_put_also(struct client *client, const char *name, uint64_t bytes, int fd,
+	const uint8_t id[RAW_ID_BYTES]);
+
 /* @out_id: to release it by. @out_fd: the caller's; -1: the object has none. */
 int client_get(struct client *client, const char *name, uint8_t out_id[RAW_ID_BYTES], int *out_fd);
 int client_release(struct client *client, const uint8_t id[RAW_ID_BYTES]);
