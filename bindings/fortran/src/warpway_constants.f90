@@ -494,7 +494,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_object_info
-    !! an object in a broker
+    !! an object in a broker, under one of its names
     integer(c_int32_t) :: struct_size = 616
     integer(c_int32_t) :: kind = 0
     integer(c_int32_t) :: state = 0
