@@ -88,44 +88,47 @@ static void producer_remove_name(struct ww_producer *producer)
 
 /* --- another channel was given the name --- */
 
-/* The page says only that: it belongs to a process, and the broker knows which one did it. */
-static void ask_for_replacer(const struct ww_channel *channel, char *out, size_t bytes)
+/*
+ * The page says only that: it belongs to a process, and the broker knows which one did it. Return:
+ * whether the broker has said so; else @out is as it was. A call that was called off, or that may
+ * not wait, has no answer.
+ */
+static bool ask_for_replacer(const struct ww_channel *channel, char *out, size_t bytes)
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_REQUEST struct ww_request request;
 	struct ww_wire_loss message;
 	struct ww_wire_lost lost;
 	struct ww_error record;
+	bool is_answered;
 
 	memcpy(message.id, channel->form.channel_id, sizeof(message.id));
 	ww_request_init(&request, WW_WIRE_LOSS, WW_WIRE_LOST, &message);
 	request.starts_none = true;
 	ww_error_save(&record);
 	ww_request_limit_all(ww_clock_deadline_ns(ASK_NS));
-	if (ww_broker_client_ask(channel->broker, &request) == WW_OK &&
+	is_answered = ww_broker_client_ask(channel->broker, &request) == WW_OK &&
 		ww_wire_decode_lost(request.answer, request.answer_bytes, request.version, &lost) ==
-			WW_OK)
+			WW_OK;
+	if (is_answered)
 		snprintf(out, bytes, "process %" PRIu32 " (%s) of user %" PRIu32, lost.pid,
 			lost.program, lost.uid);
-	else
-		snprintf(out, bytes, "a process that the broker does not know");
 	ww_error_restore(&record);
+	return is_answered;
 }
 
 ww_status ww_producer_check_name(struct ww_producer *producer)
 {
-	char replacer[REPLACER_BYTES];
+	char replacer[REPLACER_BYTES] = "another process";
 
 	if (!ww_signal_page_is_replaced(producer->channel.timeline->page->header))
 		return WW_OK;
-	if (!producer->replacer) {
-		ask_for_replacer(&producer->channel, replacer, sizeof(replacer));
+	if (!producer->replacer && ask_for_replacer(&producer->channel, replacer, sizeof(replacer)))
 		producer->replacer = strdup(replacer);
-	}
 	return ww_fail(WW_ERR_NOT_FOUND,
 		"the channel '%.100s' was replaced by %s: consumers get no more frames of this one",
 		producer->name ? producer->name : "",
-		producer->replacer ? producer->replacer : "another process");
+		producer->replacer ? producer->replacer : replacer);
 }
 
 void ww_producer_free(struct ww_producer *producer)

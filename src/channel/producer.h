@@ -28,7 +28,7 @@ struct ww_producer {
 	uint64_t looked_at;      /* frame: when it last looked which consumers had left */
 	uint64_t evict_after_ns; /* 0: never */
 	char *name;              /* owned; NULL: none */
-	char *replacer;          /* owned; what the broker says of it; NULL: it was not asked */
+	char *replacer;          /* owned; what the broker says of it; NULL: nothing yet */
 };
 
 static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)

@@ -563,6 +563,10 @@ SCENE_CASE(channel_replaced_producer_is_told, CHANNELS)
 	next = make_next();
 	snprintf(by, sizeof(by), "was replaced by process %d (%s) of user %u", (int)getpid(),
 		program_invocation_short_name, geteuid());
+	/* A call that may not wait does not ask the broker; the next one does. */
+	frame = (struct ww_frame)WW_INIT(struct ww_frame);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "was replaced by another process",
+		ww_channel_acquire(producer, NULL, 0, ww_cancel_nowait(), &frame));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, by, ww_channel_publish(producer, &held, NULL));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, by, acquire(producer, WW_FOREVER, &frame));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, by, ww_channel_wait_consumers(producer, 2, WW_FOREVER, NULL));
