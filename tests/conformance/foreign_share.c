@@ -222,21 +222,42 @@ static void put_piece(const struct allocation *allocation, struct piece *piece, 
 		PUT(.state = WW_STATE_SHARED), 0, NULL));
 }
 
+static ww_device *pieces_begin(struct allocation *allocation, enum allocation_kind kind,
+	struct piece *pieces, size_t count)
+{
+	ww_device *device = foreign_begin(allocation, kind);
+
+	scene_begin();
+	for (size_t k = 0; k < count; k++)
+		put_piece(allocation, &pieces[k], k * FOREIGN_SPAN);
+	return device;
+}
+
+/* Each that is left is released, and is its maker's at once. */
+static void pieces_end(ww_device *device, struct allocation *allocation, struct piece *pieces,
+	size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		ww_memory_unref(pieces[k].memory);
+		MUST_EQUAL(1, pieces[k].releases);
+	}
+	scene_end();
+	foreign_end(device, allocation);
+}
+
 CASE(foreign_names_end_with_their_parts, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
 		struct piece pieces[] = {{.name = "a"}, {.name = "b"}, {.name = "c"},
 			{.name = "d"}};
 		struct allocation allocation;
-		ww_device *device = foreign_begin(&allocation, foreign_shareable[i]);
+		ww_device *device = pieces_begin(&allocation, foreign_shareable[i], pieces,
+			CHECK_COUNT(pieces));
 
-		scene_begin();
-		for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-			put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 		MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "b, too",
 			PUT(.state = WW_STATE_SHARED), 0, NULL));
 		scene_has_objects(1);
-		ww_memory_unref(pieces[1].memory);
+		pieces[1].memory = ww_memory_unref(pieces[1].memory);
 		MUST_EQUAL(1, pieces[1].releases);
 		MUST_REFUSE(WW_ERR_NOT_FOUND, "b, too", ww_broker_remove(scene.broker, "b, too"));
 		/* The name is free, also for a part that has another one. */
@@ -244,13 +265,7 @@ CASE(foreign_names_end_with_their_parts, WW_CAP_FOREIGN)
 			PUT(.state = WW_STATE_SHARED), 0, NULL));
 		must_name("b", 2 * FOREIGN_SPAN);
 		must_name("a", 0);
-		for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
-			if (k != 1)
-				ww_memory_unref(pieces[k].memory);
-			MUST_EQUAL(1, pieces[k].releases);
-		}
-		scene_end();
-		foreign_end(device, &allocation);
+		pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 	}
 }
 
@@ -259,21 +274,15 @@ CASE(foreign_name_passes_to_another_part, WW_CAP_FOREIGN)
 {
 	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_device *device = pieces_begin(&allocation, ALLOCATION_LEGACY, pieces,
+		CHECK_COUNT(pieces));
 
-	scene_begin();
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	MUST_OK(ww_memory_put(pieces[1].memory, scene.broker, "a",
 		PUT(.state = WW_STATE_SHARED, .flags = WW_PUT_REPLACE), 0, NULL));
 	pieces[0].name = "none";
-	ww_memory_unref(pieces[0].memory);
-	MUST_EQUAL(1, pieces[0].releases);
+	pieces[0].memory = ww_memory_unref(pieces[0].memory);
 	must_name("a", FOREIGN_SPAN);
-	ww_memory_unref(pieces[1].memory);
-	MUST_EQUAL(1, pieces[1].releases);
-	scene_end();
-	foreign_end(device, &allocation);
+	pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 }
 
 /* The broker of the scene is open already; the latest timeout counts. */
@@ -291,22 +300,17 @@ CASE(foreign_part_stays_lent_without_an_answer, WW_CAP_FOREIGN)
 {
 	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_device *device = pieces_begin(&allocation, ALLOCATION_LEGACY, pieces,
+		CHECK_COUNT(pieces));
 
-	scene_begin();
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	wait_for_broker(MS_100);
 	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
-	ww_memory_unref(pieces[0].memory);
+	pieces[0].memory = ww_memory_unref(pieces[0].memory);
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
 	wait_for_broker(MINUTE);
 	MUST_EQUAL(0, pieces[0].releases);
-	ww_memory_unref(pieces[1].memory);
-	MUST_EQUAL(1, pieces[1].releases);
-	MUST_EQUAL(1, pieces[0].releases);
-	scene_end();
-	foreign_end(device, &allocation);
+	pieces[1].memory = ww_memory_unref(pieces[1].memory);
+	pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 }
 
 /* The same with the name of an import: its bytes are those of a part. */
@@ -314,13 +318,11 @@ CASE(foreign_part_stays_lent_by_the_name_of_an_import, WW_CAP_FOREIGN)
 {
 	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_device *device = pieces_begin(&allocation, ALLOCATION_LEGACY, pieces,
+		CHECK_COUNT(pieces));
 	struct ww_token token;
 	ww_memory *span;
 
-	scene_begin();
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	MUST_OK(ww_memory_export(pieces[0].memory, scene.broker,
 		EXPORT(.access = WW_ACCESS_WRITE, .bytes = 50), NULL, &token));
 	MUST_OK(ww_memory_import(device, scene.broker, &token,
@@ -331,13 +333,10 @@ CASE(foreign_part_stays_lent_by_the_name_of_an_import, WW_CAP_FOREIGN)
 	ww_memory_unref(span);
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
 	wait_for_broker(MINUTE);
-	ww_memory_unref(pieces[0].memory);
+	pieces[0].memory = ww_memory_unref(pieces[0].memory);
 	MUST_EQUAL(0, pieces[0].releases);
-	ww_memory_unref(pieces[1].memory);
-	MUST_EQUAL(1, pieces[1].releases);
-	MUST_EQUAL(1, pieces[0].releases);
-	scene_end();
-	foreign_end(device, &allocation);
+	pieces[1].memory = ww_memory_unref(pieces[1].memory);
+	pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 }
 
 /* A put without an answer is executed later, perhaps. */
@@ -357,12 +356,7 @@ CASE(foreign_name_without_an_answer_ends_with_its_part, WW_CAP_FOREIGN)
 			NULL));
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
 	wait_for_broker(MINUTE);
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
-		ww_memory_unref(pieces[k].memory);
-		MUST_EQUAL(1, pieces[k].releases);
-	}
-	scene_end();
-	foreign_end(device, &allocation);
+	pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 }
 
 /* Between two brokers there is no connection. */
@@ -370,15 +364,13 @@ CASE(foreign_name_without_a_connection_ends_with_its_part, WW_CAP_FOREIGN)
 {
 	struct piece pieces[] = {{.name = "a"}, {.name = "b"}};
 	struct allocation allocation;
-	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_device *device = pieces_begin(&allocation, ALLOCATION_LEGACY, pieces,
+		CHECK_COUNT(pieces));
 	OWN(cancel) ww_cancel *cancel;
 	pid_t broker;
 	ww_memory *none;
 
 	MUST_OK(ww_cancel_create(&cancel));
-	scene_begin();
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++)
-		put_piece(&allocation, &pieces[k], k * FOREIGN_SPAN);
 	broker = (pid_t)scene_info().pid;
 	MUST_CALL(kill(broker, SIGKILL));
 	broker_hear_ready(&scene.daemon);
@@ -386,12 +378,7 @@ CASE(foreign_name_without_a_connection_ends_with_its_part, WW_CAP_FOREIGN)
 	ww_cancel_set(cancel);
 	if (ww_memory_get(device, scene.broker, "b", NULL, 0, cancel, &none, NULL) == WW_OK)
 		ww_memory_unref(none);
-	for (size_t k = 0; k < CHECK_COUNT(pieces); k++) {
-		ww_memory_unref(pieces[k].memory);
-		MUST_EQUAL(1, pieces[k].releases);
-	}
-	scene_end();
-	foreign_end(device, &allocation);
+	pieces_end(device, &allocation, pieces, CHECK_COUNT(pieces));
 }
 
 /* By descriptor the part itself comes home. */
