@@ -4,8 +4,8 @@
  *
  * The graph fills the first half of a memory and signals a timeline. Then it waits until another
  * stream has an input ready, and copies that into the second half. Each launch has values of its
- * own. So whoever waits for the first timeline, as the CPU here and as other processes may, uses
- * the first half while the graph runs.
+ * own. So a process that waits for the first timeline, as this one does, uses the first half while
+ * the graph runs.
  *
  *   graph [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */

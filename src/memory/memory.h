@@ -67,7 +67,7 @@ struct ww_memory {
 	struct ww_memory *whole; /* of a view: a reference; else NULL */
 	const struct ww_view_class *class; /* of a view; else NULL */
 	struct ww_list link;               /* of a view: in its whole's views */
-	struct ww_attachments attachments; /* of a view: only of a part that was wrapped */
+	struct ww_attachments attachments; /* of a view: its names, if its whole was wrapped */
 	/* Such a part has ended, but a broker may have a name of it; of a whole: of any part. */
 	_Atomic(bool) is_lent;
 

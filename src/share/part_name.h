@@ -15,8 +15,10 @@
 struct ww_part_name;
 
 /*
- * Made before the name is put. @name: borrowed; NULL or "": nothing is made, and NULL returned, as
- * for memory that was not wrapped. Return: WW_OK; WW_ERR_NO_MEMORY.
+ * Made before the name is put.
+ * @name:           borrowed; NULL: none
+ * @out_part_name:  NULL without a name, and for memory that was not wrapped
+ * Return: WW_OK; WW_ERR_NO_MEMORY.
  */
 ww_status ww_part_name_new(const struct ww_memory *memory, struct ww_broker *broker,
 	const char *name, struct ww_part_name **out_part_name);

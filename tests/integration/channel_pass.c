@@ -77,7 +77,7 @@ SCENE_CASE(channel_is_replaced_whole, NEEDS_VALUES)
 	agent_must(&consumers[0], WW_END, "no_more wait_ms=forever");
 }
 
-/* A channel whose name is removed goes on; its producer also gets to know who has joined before. */
+/* A channel whose name is removed goes on; its producer also meets consumers that joined before. */
 static void remove_after_join(const char *options)
 {
 	start_all(1, options);

@@ -91,7 +91,10 @@ struct name name_walk(const struct registry *registry, uint64_t *place, uint32_t
  */
 struct name name_find(const struct registry *registry, const char *text);
 
-/* The name of this text that an object has, also if it only waits for it. */
+/*
+ * The name of this text that an object has, also if it only waits for it.
+ * @object:  may be NULL
+ */
 struct name name_find_of(const struct registry *registry, const struct object *object,
 	const char *text);
 
