@@ -87,12 +87,16 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct name name, uint8
 		.bytes = record->bytes,
 		.generation = record->generation,
 		.description_bytes = fields.description_bytes,
+		.part = fields.part,
 	};
 	bool is_new = !hold_find(registry, peer->holder, object);
 	int fds[WW_WIRE_FDS];
 	uint8_t packet[1024];
 	ww_status status;
 
+	if (fields.part) /* by which the part is had */
+		secret = access == WW_WIRE_ACCESS_WRITE ? record->write_secret
+							: record->read_secret;
 	ww_try(hold_take(registry, peer->holder, object, access));
 	memcpy(granted.id, record->id, sizeof(granted.id));
 	memcpy(granted.name, fields.text, sizeof(granted.name));

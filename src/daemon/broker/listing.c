@@ -78,10 +78,12 @@ void listing_fill_entry(const struct peer *peer, struct name name, struct ww_wir
 static bool name_is_listed(const struct registry *registry, struct name name,
 	const struct ww_wire_list *list)
 {
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
 	const char *text = name_text(registry, name);
 
-	if (object_record(registry, name.object)->state == WW_WIRE_STATE_REMOVED || !text[0])
-		return list->unnamed && !list->prefix[0] && !name.object->extra->further;
+	if (record->state == WW_WIRE_STATE_REMOVED || !text[0])
+		return list->unnamed && !list->prefix[0] &&
+			(!name.object->extra->further || object_may_have_parts(record));
 	if (strncmp(text, list->prefix, strlen(list->prefix)))
 		return false;
 	/* An object that waits for its name is listed as one without a name. */

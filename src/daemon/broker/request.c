@@ -292,6 +292,8 @@ static const struct ww_wire_handlers handlers = {
 	.largest_holders = largest_holders,
 	.object_holds = largest_object_holds,
 	.loss = on_loss,
+	.parts = request_parts,
+	.renumber = request_renumber,
 };
 
 /* Requests for a watcher's connection, which has no holder. */

@@ -4,8 +4,8 @@
  *
  * A handler checks, changes the registry and answers. Or it returns an error, which
  * request_handle() sends. Or it returns WW_NOT_READY, and the answer comes later. request.c
- * dispatches, and handles the requests that open a connection and that look; request_put.c and
- * request_get.c handle those that change something.
+ * dispatches, and handles the requests that open a connection and that look; request_put.c,
+ * request_part.c and request_get.c handle those that change something.
  */
 #ifndef WW_DAEMON_BROKER_REQUEST_H
 #define WW_DAEMON_BROKER_REQUEST_H
@@ -36,6 +36,12 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_release *release);
 ww_status request_remove(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove);
+
+/* request_part.c: of the parts of a pool that have names. */
+ww_status request_parts(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_parts *parts);
+ww_status request_renumber(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_renumber *renumber);
 
 /*
  * request_get.c: has the process of a peer release an object, and stop waiting for names inside of

@@ -322,6 +322,17 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
+/* A name of a part is not the whole pool's. */
+static ww_status remove_check_part(const struct peer *peer, struct name name, uint32_t flags)
+{
+	if (flags & WW_WIRE_REMOVE_FLAG_END && name_read(&peer->server->registry, name).part)
+		return ww_fail(WW_ERR_INVALID,
+			"'%.100s' names a slice of a pool, which does not end without the pool; remove the "
+			"name only (without --end)",
+			name_text(&peer->server->registry, name));
+	return request_check_remove(peer, name, "remove");
+}
+
 /* Takes a name of an object, or ends the object. */
 static void remove_name(const struct peer *peer, struct name name, uint32_t flags)
 {
@@ -356,7 +367,7 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 				  remove->name[0] ? " and name" : "")
 			: request_fail_not_found(remove->name);
 	if (name.object) {
-		ww_try(request_check_remove(peer, name, "remove"));
+		ww_try(remove_check_part(peer, name, remove->flags));
 		remove_name(peer, name, remove->flags);
 	}
 	peer_send_done(peer, header->serial);
@@ -391,7 +402,7 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	if (!name.object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
 		return request_fail_not_found(remove->name);
 	if (name.object)
-		ww_try(request_check_remove(peer, name, "remove"));
+		ww_try(remove_check_part(peer, name, remove->flags));
 	if (replacement.object)
 		ww_try(request_check_remove(peer, replacement, "remove"));
 	/* In this order, so that the name becomes free and does not pass to the replacement. */

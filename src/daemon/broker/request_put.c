@@ -188,6 +188,79 @@ static ww_status record_check_sealed(const struct peer *peer,
 	return descriptor_check_sealed(fds, record->fd_access, record->fd_count);
 }
 
+/* --- parts of a pool --- */
+
+static ww_status put_check_part(const struct peer *peer, const struct object *object,
+	const struct ww_wire_put *put)
+{
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+
+	if (object->creator != peer->holder)
+		return ww_fail(WW_ERR_ACCESS,
+			"process %" PRIu32
+			" put this pool, and alone may name parts of it; have it do so, or copy the slice",
+			record->maker_pid);
+	if (!object_may_have_parts(record))
+		return ww_fail(WW_ERR_STATE, "parts of this object cannot have names");
+	if (!put->name[0] || ww_name_is_inside(put->name))
+		return ww_fail(WW_ERR_INVALID,
+			"a part of a pool is put under a name that is not inside another object");
+	if (put->life != WW_WIRE_LIFE_OWNER || put->kind != record->kind ||
+		put->state != record->state)
+		return ww_fail(WW_ERR_INVALID,
+			"a part of a pool is put as a shared one, with life owner");
+	return WW_OK;
+}
+
+/* Whether the put says the same of this name, which a part of the pool has. */
+static bool part_agrees(const struct peer *peer, struct name name, const struct ww_wire_put *put,
+	gid_t gid)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
+
+	return name_agrees(registry, name, put) && record->mode == put->mode && record->gid == gid;
+}
+
+static ww_status put_check_new_part(const struct peer *peer, const struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (object->extra->further && (record->mode != put->mode || record->gid != gid))
+		return ww_fail(WW_ERR_EXISTS,
+			"other slices of this pool have names with mode 0%03o and group %" PRIu32
+			", which are the pool's; put this one with the same, or use another pool",
+			record->mode, record->gid);
+	if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
+		return ww_fail(WW_ERR_QUOTA,
+			"slices of this pool have %d names already; remove some of them first",
+			FURTHER_NAMES_MOST);
+	return put_check_name(peer, put, name_find(registry, put->name));
+}
+
+static ww_status put_part(struct peer *peer, const struct ww_wire_put *put, gid_t gid)
+{
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, put->id);
+	struct name repeated;
+
+	if (!object)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the pool whose part is to get a name is not in this broker (any more)");
+	ww_try(put_check_part(peer, object, put));
+	repeated = name_find_of(registry, object, put->name);
+	if (!repeated.object || !part_agrees(peer, repeated, put, gid)) {
+		ww_try(put_check_new_part(peer, object, put, gid));
+		ww_try(object_add_name(registry, object, peer->uid, put, gid));
+	}
+	return hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE);
+}
+
+/* --- objects that the broker has already --- */
+
 /* A process that did not put the object may name it if its user may, and it has the object. */
 static ww_status put_check_namer(const struct peer *peer, const struct object *object)
 {
@@ -375,6 +448,8 @@ static ww_status put_checked(struct peer *peer, struct ww_wire_put *put, bool wa
 	gid_t gid;
 
 	ww_try(put_choose_group(peer, put, &gid));
+	if (put->part)
+		return put_part(peer, put, gid);
 	present = object_find_id(&peer->server->registry, put->id);
 	return present ? put_again(peer, present, put, gid) : put_new(peer, put, gid, was_reserved);
 }

@@ -21,12 +21,12 @@ struct name_fields name_read(const struct registry *registry, struct name name)
 
 	if (!name.further)
 		return (struct name_fields){(const char *)record->name, record->description,
-			record->created_ns, record->generation, record->expires_ns, record->uid,
+			record->created_ns, record->generation, record->expires_ns, 0, record->uid,
 			record->description_bytes, record->life};
 	further = further_record(registry, name.further);
 	return (struct name_fields){(const char *)further->name, further->description,
-		further->created_ns, further->sequence, further->expires_ns, further->uid,
-		further->description_bytes, further->life};
+		further->created_ns, further->sequence, further->expires_ns, further->part,
+		further->uid, further->description_bytes, further->life};
 }
 
 const char *name_text(const struct registry *registry, struct name name)
@@ -57,9 +57,10 @@ uint32_t object_count_further(const struct registry *registry, const struct obje
 
 struct name name_any(const struct registry *registry, struct object *object)
 {
+	const struct ww_layout_object_record *record = object_record(registry, object);
 	struct name name = name_first(object);
 
-	if (!object_record(registry, object)->name[0])
+	if (!record->name[0] && object_may_have_names(record))
 		name.further = further_next(registry, object, NULL);
 	return name;
 }
@@ -262,6 +263,7 @@ static void further_fill(struct registry *registry, struct ww_layout_name_record
 	record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
 	record->uid = uid;
 	record->life = put->life;
+	record->part = put->part;
 	record->description_bytes = put->description_bytes;
 	memcpy(record->name, put->name, strlen(put->name));
 	memcpy(record->description, put->description, put->description_bytes);
@@ -321,8 +323,10 @@ static struct object *further_find_object(const struct registry *registry,
 	object = table_record(&registry->object_table, record->object);
 	if (object->state == 0 || object->generation != record->generation)
 		return NULL;
-	if (!object_may_have_names(object) ||
-		(object->life == WW_WIRE_LIFE_OWNER) != (record->life == WW_WIRE_LIFE_OWNER))
+	if (record->part ? !object_may_have_parts(object) || record->life != WW_WIRE_LIFE_OWNER
+			 : !object_may_have_names(object) ||
+				(object->life == WW_WIRE_LIFE_OWNER) !=
+					(record->life == WW_WIRE_LIFE_OWNER))
 		return NULL;
 	return table_item(&registry->object_table, record->object);
 }

@@ -17,7 +17,10 @@
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/registry.h"
 
-/* The most further names of one object: they are looked at together when it is sealed or ends. */
+/*
+ * The most further names of one object: they are looked at together when it is sealed or ends, and
+ * those of parts are told in one answer.
+ */
 #define FURTHER_NAMES_MOST 4096
 
 struct account;
@@ -30,7 +33,8 @@ struct name_fields {
 	uint64_t since_ns;
 	uint64_t sequence; /* the later one of two names has the higher one */
 	uint64_t expires_ns;
-	uid_t uid; /* its owner */
+	uint64_t part; /* number of the part of a pool; 0: the whole object */
+	uid_t uid;     /* its owner */
 	uint16_t description_bytes;
 	uint8_t life;
 };
@@ -61,7 +65,10 @@ static inline struct name name_first(struct object *object)
 struct name_fields name_read(const struct registry *registry, struct name name);
 const char *name_text(const struct registry *registry, struct name name);
 
-/* The first name of an object, or if it has lost that, a further one; or its place, if none. */
+/*
+ * The first name of an object, or if it has lost that, a further one, but not of a part; or its
+ * place, if none.
+ */
 struct name name_any(const struct registry *registry, struct object *object);
 
 /* The next older further name of an object; NULL: the newest. Return: NULL: there is none. */

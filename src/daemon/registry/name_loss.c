@@ -75,6 +75,20 @@ void name_loss_tell(const struct registry *registry, const struct object *object
 	}
 }
 
+void name_loss_count_part(const struct registry *registry, const struct object *object)
+{
+	struct ww_layout_signal_page *page;
+
+	if (!object->extra->last_will || !object_may_have_parts(object_record(registry, object)))
+		return;
+	if (last_will_borrow(registry, object, &page) < 0) {
+		ww_log_debug("name loss: %s", ww_error_last()->message);
+		return;
+	}
+	__atomic_add_fetch(&page->parts_lost, 1, __ATOMIC_RELEASE);
+	last_will_give_back(object, page);
+}
+
 /* --- which process --- */
 
 static struct ww_layout_name_loss name_loss_make(uint8_t what, uint32_t pid, uint32_t uid)

@@ -27,6 +27,12 @@ struct holder;
  */
 void name_loss_tell(const struct registry *registry, const struct object *object, uint8_t what);
 
+/*
+ * A part of an object may have lost a name: counts that on the object's page, if it is a pool with
+ * one.
+ */
+void name_loss_count_part(const struct registry *registry, const struct object *object);
+
 /* How the name of an object is lost: by a process; or to an object, whose creator it is. */
 struct ww_layout_name_loss name_loss_by(const struct registry *registry,
 	const struct holder *holder);

@@ -16,6 +16,9 @@
  * The user of an object pays for it while the object has a name, or a process or an escrow of that
  * user holds it. When only other users keep it, one of them pays; see object_payer.c.
  *
+ * A pool has no name of its own, but parts of it, its slices, may have names, which are like further
+ * names. They go when its creator has ended or has released it.
+ *
  * An object that counts deliveries (delivery_counts.h) is kept after its creator while some are in
  * flight, but not longer than they say. It has a point in time then, at which it ends. What its
  * creator has put inside of it, and the deliveries need, is kept with it.
@@ -210,6 +213,9 @@ void object_disown(struct registry *registry, struct object *object);
 /* Whether it may have several names or none, and goes on when it loses one: a memory. */
 bool object_may_have_names(const struct ww_layout_object_record *record);
 
+/* Whether parts of it may have names: a pool, as long as its creator has it. */
+bool object_may_have_parts(const struct ww_layout_object_record *record);
+
 /* What the put of an object that counts deliveries says of it: only that can be kept. */
 bool object_counts_deliveries(const struct ww_layout_object_record *record);
 
@@ -345,9 +351,9 @@ ww_status object_adopt(struct registry *registry, struct object *object);
 void name_announce(struct registry *registry, struct name name, bool is_new);
 
 /*
- * Gives an object a name: what @put says of the name holds, and, if the object has none, what it
- * says of the object's mode, group, life and state. Its descriptors and secrets stay. The object
- * that has that name loses it as for a new object.
+ * Gives an object, or a part of it, a name: what @put says of the name holds, and, if the object
+ * has none, what it says of the object's mode and group, and but for a part, of its life and state.
+ * Its descriptors and secrets stay. The object that has that name loses it as for a new object.
  * @owner: of the name
  * Return: WW_OK; WW_ERR_QUOTA (@owner has no room, or another user pays for the object, and its own
  * has no room); WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
@@ -360,6 +366,9 @@ ww_status object_add_name(struct registry *registry, struct object *object, uid_
  * objects end, and so does one without a name.
  */
 void object_lose_name(struct registry *registry, struct name name, uint8_t what);
+
+/* The parts of an object lose their names. */
+void object_lose_parts(struct registry *registry, struct object *object);
 
 /* Whether the object has lost the name with which it was put, and has no other one. */
 bool object_has_lost_name(const struct registry *registry, const struct object *object);

@@ -70,6 +70,7 @@ static bool keep_for(struct registry *registry, struct object *object,
 		return false;
 	remember_needs(object, unreceived);
 	object_record(registry, object)->life = WW_WIRE_LIFE_KEPT;
+	object_lose_parts(registry, object);
 	last_will_note_reader(registry, object); /* a process that imports late reads the page */
 	show(registry, object);
 	return true;

@@ -21,6 +21,12 @@ bool object_may_have_names(const struct ww_layout_object_record *record)
 		delivery_counts_find(record->fd_access, record->fd_count) < 0;
 }
 
+bool object_may_have_parts(const struct ww_layout_object_record *record)
+{
+	return record->kind == WW_WIRE_KIND_POOL && record->state == WW_WIRE_STATE_SHARED &&
+		!ww_name_is_inside((const char *)record->name) && !object_is_kept(record);
+}
+
 bool object_counts_deliveries(const struct ww_layout_object_record *record)
 {
 	return record->state != WW_WIRE_STATE_REMOVED && record->state != WW_WIRE_STATE_WRITING &&

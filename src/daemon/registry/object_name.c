@@ -60,10 +60,17 @@ void object_lose_name(struct registry *registry, struct name name, uint8_t what)
 		further_drop(registry, name.further, what);
 	else
 		object_lose_first_name(registry, object, what);
+	name_loss_count_part(registry, object);
 	if (!hold_find_of_creator(registry, object) && object_without_creator(registry, object))
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 	else
 		object_settle(registry, object);
+}
+
+void object_lose_parts(struct registry *registry, struct object *object)
+{
+	while (object->extra->further)
+		further_drop(registry, further_next(registry, object, NULL), WW_WIRE_WHAT_GONE);
 }
 
 /* A barrier keeps its name for its escrow, until a process has joined it. */
@@ -168,17 +175,22 @@ ww_status name_adopt(struct registry *registry, uint32_t index)
 ww_status object_add_name(struct registry *registry, struct object *object, uid_t owner,
 	const struct ww_wire_put *put, gid_t gid)
 {
-	const struct ww_layout_object_record *record = object_record(registry, object);
+	struct ww_layout_object_record *record = object_record(registry, object);
 	bool is_only = !object_is_named(registry, object);
 	struct name name = name_first(object);
 
 	if (object->extra->paying)
 		ww_try(object_pay_again(registry, object));
-	if (!record->name[0] && owner == record->uid)
+	if (!put->part && !record->name[0] && owner == record->uid) {
 		ww_try(object_set_first_name(registry, object, put, gid, is_only));
-	else
+	} else {
+		if (put->part && is_only) { /* nobody may read it by a name yet */
+			record->mode = (uint16_t)put->mode;
+			record->gid = gid;
+		}
 		ww_try(further_make(registry, object, owner, put, on_further_expiry,
 			&name.further));
+	}
 	name_announce(registry, name, true);
 	return WW_OK;
 }

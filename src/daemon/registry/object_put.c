@@ -183,7 +183,7 @@ bool name_agrees(const struct registry *registry, struct name name, const struct
 {
 	struct name_fields fields = name_read(registry, name);
 
-	return fields.life == put->life &&
+	return fields.life == put->life && fields.part == put->part &&
 		fields.expires_ns == expiry_point(fields.since_ns, put->ttl_ns) &&
 		fields.description_bytes == put->description_bytes &&
 		!memcmp(fields.description, put->description, put->description_bytes);

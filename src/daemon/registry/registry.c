@@ -26,6 +26,7 @@
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
 #include "daemon/registry/last_will.h"
+#include "daemon/registry/name_loss.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
@@ -407,6 +408,15 @@ static void object_settle_adopted(struct registry *registry, struct object *obje
 		object_settle(registry, object);
 }
 
+/* The former broker may have been killed before it counted a name that it had taken. */
+static void registry_count_parts(struct registry *registry)
+{
+	struct object *object;
+
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
+		name_loss_count_part(registry, object);
+}
+
 /* Ends what ended, or was about to end, when the former broker was killed. */
 static void registry_settle_objects(struct registry *registry)
 {
@@ -466,6 +476,7 @@ static ww_status registry_take_over(struct registry *registry)
 	registry_end_replaced(registry);
 	registry_await_exits(registry);
 	registry_settle_objects(registry);
+	registry_count_parts(registry);
 	registry_await_holders(registry);
 	return WW_OK;
 }
