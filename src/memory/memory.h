@@ -26,6 +26,7 @@
 
 struct ww_broker;
 struct ww_export_params;
+struct ww_put_params;
 struct ww_memory;
 struct ww_token;
 
@@ -46,6 +47,10 @@ struct ww_view_class {
 
 	/* As ww_memory_broker(). */
 	struct ww_broker *(*broker)(struct ww_memory *view);
+
+	/* As ww_memory_put(), with params that are filled in and right. NULL: the whole is put */
+	ww_status (*put)(struct ww_memory *view, struct ww_broker *broker, const char *name,
+		const struct ww_put_params *params, uint64_t timeout_ns);
 
 	/* As ww_memory_export(). @params: its bytes are never 0 */
 	ww_status (*export)(struct ww_memory *view, struct ww_broker *broker,

@@ -7,7 +7,7 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "pool/member/imported_slice.h"
+#include "pool/memory_import.h"
 #include "pool/owner/slice.h"
 #include "share/object_info.h"
 #include "share/token_import.h"
@@ -36,21 +36,21 @@ static ww_status check_secret(struct ww_pool *pool, const struct ww_token_info *
 /* A token that came home. */
 static ww_status take_home(struct ww_pool *pool, struct ww_device *device,
 	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory)
+	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory)
 {
 	ww_status status;
 
 	ww_try(ww_pool_check_device(pool, device));
 	ww_try(check_secret(pool, info, token));
 	ww_try(ww_lock_unless_cancelled(&pool->lock));
-	status = ww_slice_take(pool, info, options, out_memory);
+	status = ww_slice_take(pool, info, options, is_import, out_memory);
 	pthread_mutex_unlock(&pool->lock);
 	return status;
 }
 
-static ww_status import_slice(struct ww_device *device, struct ww_broker *broker,
+ww_status ww_slice_import(struct ww_device *device, struct ww_broker *broker,
 	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory,
+	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory,
 	struct ww_object_info *object)
 {
 	WW_AUTO_POOL struct ww_pool *pool = NULL;
@@ -59,9 +59,10 @@ static ww_status import_slice(struct ww_device *device, struct ww_broker *broker
 	ww_try(ww_import_options_refuse_own_mapping(options, "a chunk of a pool's slices"));
 	pool = ww_pool_find(info->object_id);
 	if (pool)
-		ww_try(take_home(pool, device, info, token, options, out_memory));
+		ww_try(take_home(pool, device, info, token, options, is_import, out_memory));
 	else
-		ww_try(ww_member_import(device, broker, info, token, options, out_memory));
+		ww_try(ww_member_import(device, broker, info, token, options, is_import,
+			out_memory));
 	if (!object)
 		return WW_OK;
 	return ww_slice_token_describe(info, options->access, (*out_memory)->mapping->kind,
@@ -86,6 +87,7 @@ ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww
 	ww_try(ww_token_info_get(token, &named));
 	ww_members_reclaim();
 	if (named.flags & WW_TOKEN_SLICE)
-		return import_slice(device, broker, &named, token, &options, out_memory, info);
+		return ww_slice_import(device, broker, &named, token, &options, true, out_memory,
+			info);
 	return ww_import_memory(device, broker, &named, token, &options, out_memory, info);
 }

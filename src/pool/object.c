@@ -18,7 +18,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "pool/member/imported_slice.h"
+#include "pool/memory_import.h"
 #include "pool/owner/slice.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
@@ -96,18 +96,19 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	return WW_OK;
 }
 
+/* @is_import: whether that counts as an import by the token; else it was had by its name */
 static ww_status object_take_slice(struct ww_object *object, struct ww_broker *broker,
-	const struct ww_token *token, struct ww_object_info *info)
+	const struct ww_token *token, bool is_import, struct ww_object_info *info)
 {
 	WW_AUTO_POOL struct ww_pool *pool = ww_pool_find(object->token.object_id);
+	const struct ww_import_options options = {.access = object->token.access};
 	uint32_t memory_kind;
 
 	if (pool)
-		return ww_memory_import(pool->device, broker, token,
-			WW_PARAMS(struct ww_import_params, .access = object->token.access), NULL,
-			&object->slice, info);
-	ww_try(ww_member_hold(broker, &object->token, token, &object->holds, &object->member,
-		&memory_kind));
+		return ww_slice_import(pool->device, broker, &object->token, token, &options,
+			is_import, &object->slice, info);
+	ww_try(ww_member_hold(broker, &object->token, token, is_import, &object->holds,
+		&object->member, &memory_kind));
 	if (!info)
 		return WW_OK;
 	return ww_slice_token_describe(&object->token, object->token.access, memory_kind, false,
@@ -134,7 +135,7 @@ ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_c
 	ww_token_secret(token, object->secret);
 	ww_members_reclaim();
 	if (object->token.flags & WW_TOKEN_SLICE)
-		ww_try(object_take_slice(object, broker, token, info));
+		ww_try(object_take_slice(object, broker, token, true, info));
 	else
 		ww_try(object_take(object, broker, token, info));
 	*out_object = ww_steal(object);
@@ -326,6 +327,17 @@ static ww_status object_learn_token(struct ww_object *object)
 	return WW_OK;
 }
 
+static ww_status object_take_named_slice(struct ww_object *object, const struct ww_get_reply *grant,
+	uint32_t access)
+{
+	struct ww_token token;
+
+	ww_try(ww_named_slice_token(grant, &object->token, &token));
+	ww_token_secret(&token, object->secret);
+	object->token.access = access;
+	return object_take_slice(object, grant->broker, &token, false, NULL);
+}
+
 static ww_status object_take_name(struct ww_object *object, struct ww_broker *broker,
 	const char *name, const struct ww_get_params *params, uint64_t timeout_ns,
 	struct ww_object_info *out_info)
@@ -336,12 +348,15 @@ static ww_status object_take_name(struct ww_object *object, struct ww_broker *br
 	ww_status status;
 
 	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	grant.takes_slices = true;
 	status = ww_get_reply_ask_name(&grant, &message, name, params, timeout_ns, &opened);
 	if (status != WW_OK)
 		return status;
 	if (params->access > grant.granted.access)
 		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
 	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own, out_info);
+	if (grant.granted.part)
+		return object_take_named_slice(object, &grant, params->access);
 	name_granted(out_info, params->access, &object->token);
 	object->broker = ww_broker_ref(grant.broker);
 	ww_get_reply_keep(&grant, &object->holds);
@@ -365,6 +380,7 @@ ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_CLEANUP(object_free_p) struct ww_object *object = NULL;
 	struct ww_object_info described;
+	struct ww_slice_tries tries;
 	struct ww_get_params ours;
 	ww_status status;
 
@@ -379,7 +395,12 @@ ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get
 	if (!object)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
 	ww_ref_init(&object->ref);
-	status = object_take_name(object, broker, name, &ours, timeout_ns, &described);
+	ww_members_reclaim();
+	ww_slice_tries_begin(&tries, timeout_ns);
+	do {
+		status = object_take_name(object, broker, name, &ours,
+			ww_slice_tries_left_ns(&tries), &described);
+	} while (ww_slice_tries_go_on(&tries, status, object->token.slice));
 	if (status != WW_OK)
 		return status;
 	*out_object = ww_steal(object);

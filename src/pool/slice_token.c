@@ -7,9 +7,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "share/object_info.h"
 #include "share/token_export.h"
+
+#define TRIES_MOST 64 /* while another process replaces the name all the time */
 
 void ww_pool_keys_set(struct ww_pool_keys *keys, struct ww_broker *broker)
 {
@@ -129,6 +132,59 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 	memcpy(ours.object_id, token->object_id, sizeof(ours.object_id));
 	memcpy(ours.home_uuid, token->home_uuid, sizeof(ours.home_uuid));
 	return ww_object_info_write(info, &ours);
+}
+
+ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_info *out_info,
+	struct ww_token *out_token)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+	const struct ww_description *memory = &grant->description.memory;
+
+	*out_info = (struct ww_token_info){
+		.struct_size = sizeof(*out_info),
+		.kind = WW_OBJECT_MEMORY,
+		.flags = WW_TOKEN_SLICE | WW_TOKEN_PASSED,
+		.access = granted->access,
+		.slice = granted->part,
+		.offset = memory->span_offset,
+		.bytes = memory->span_bytes ? memory->span_bytes : memory->bytes,
+		.total_bytes = memory->bytes,
+		.generation = granted->generation,
+		.has_array = grant->description.has_array,
+		.array = grant->description.array,
+	};
+	memcpy(out_info->object_id, granted->id, sizeof(out_info->object_id));
+	memcpy(out_info->home_uuid, memory->home_uuid, sizeof(out_info->home_uuid));
+	ww_broker_client_peer(grant->broker, out_info->broker_id, &out_info->broker_uid);
+	memcpy(out_info->address, grant->broker->address.path, sizeof(out_info->address));
+	return ww_token_make(out_info, granted->secret, out_token);
+}
+
+void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns)
+{
+	*tries = (struct ww_slice_tries){
+		.timeout_ns = timeout_ns,
+		.deadline_ns = ww_clock_deadline_ns(timeout_ns),
+	};
+}
+
+uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries)
+{
+	uint64_t now_ns;
+
+	if (tries->count == 0 || tries->timeout_ns == 0 || tries->deadline_ns == WW_NEVER)
+		return tries->timeout_ns;
+	now_ns = ww_clock_now_ns();
+	return now_ns < tries->deadline_ns ? tries->deadline_ns - now_ns : 0;
+}
+
+bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64_t part)
+{
+	bool goes_on = status == WW_ERR_NOT_FOUND && part != 0 && part != tries->last &&
+		++tries->count < TRIES_MOST;
+
+	tries->last = part;
+	return goes_on;
 }
 
 ww_status ww_fail_slice_gone(void)

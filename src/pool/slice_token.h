@@ -13,6 +13,7 @@
 
 #include "client/broker_client.h"
 #include "memory/memory.h"
+#include "share/get_reply.h"
 #include "wire/token.h"
 
 struct ww_pool_keys {
@@ -64,6 +65,33 @@ void ww_slice_token_info(struct ww_token_info *info, const struct ww_memory *mem
 /* A slice as a token says it is. Return: as ww_object_info_write(). */
 ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t access,
 	uint32_t memory_kind, bool is_own, struct ww_object_info *info);
+
+/*
+ * What a token says by which a slice is had that was granted by its name. It counts as passed on:
+ * it opens the slice as long as that has its number.
+ * Return: WW_OK; as ww_token_make().
+ */
+ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_info *out_info,
+	struct ww_token *out_token);
+
+/* How often a slice was had by its name, and was gone when it was to be imported. */
+struct ww_slice_tries {
+	uint64_t timeout_ns;
+	uint64_t deadline_ns;
+	uint64_t last; /* number of that slice */
+	uint32_t count;
+};
+
+void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns);
+
+/* How long the name may be waited for now. */
+uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries);
+
+/*
+ * Whether the name is to be asked for again, since it may have passed to another slice.
+ * @part: that was granted; 0: no slice
+ */
+bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64_t part);
 
 /* Records that the slice of a token is not there any more. Return: WW_ERR_NOT_FOUND. */
 ww_status ww_fail_slice_gone(void);

@@ -24,6 +24,7 @@ void ww_get_reply_init(struct ww_get_reply *grant, struct ww_broker *broker, uin
 	grant->kind = kind;
 	grant->hold_ref = NULL;
 	grant->name = NULL;
+	grant->takes_slices = false;
 }
 
 void ww_get_reply_fini(struct ww_get_reply *grant)
@@ -36,9 +37,12 @@ void ww_get_reply_fini(struct ww_get_reply *grant)
 
 static ww_status check_kind(const struct ww_get_reply *grant)
 {
+	bool is_slice = grant->granted.kind == WW_OBJECT_POOL && grant->granted.part != 0;
 	const char *name = grant->granted.name;
 
-	if (grant->granted.kind != grant->kind)
+	if (is_slice && grant->takes_slices)
+		return WW_OK;
+	if (grant->granted.kind != grant->kind || grant->granted.part != 0)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"%s%.100s%s is of kind %s, not %s; use the call for that kind",
 			*name ? "'" : "the object", name, *name ? "'" : "",

@@ -17,6 +17,7 @@ struct ww_get_reply {
 	uint16_t kind;                /* WW_OBJECT_..., that is asked for */
 	const char *name;             /* in the message; NULL: it is not asked for by a name */
 	uint64_t timeout_ns;          /* how long the name is waited for */
+	bool takes_slices;            /* the name may be a slice's: then granted.part is not 0 */
 	struct ww_wire_granted granted;
 	struct ww_object_description description; /* of a memory */
 };

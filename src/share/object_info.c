@@ -84,6 +84,14 @@ static void fill_description(const struct ww_object_description *description,
 		info->array = description->array;
 }
 
+/* A slice is a memory of its own, though the object is its pool. */
+static void describe_slice(struct ww_object_info *info)
+{
+	info->kind = WW_OBJECT_MEMORY;
+	info->bytes = info->span_bytes;
+	info->offset = 0;
+}
+
 static uint32_t access_of(uint32_t flags)
 {
 	if (flags & WW_WIRE_ENTRY_FLAG_MAY_WRITE)
@@ -93,6 +101,7 @@ static uint32_t access_of(uint32_t flags)
 
 void ww_object_info_of_entry(const struct ww_wire_entry *entry, struct ww_object_info *out_info)
 {
+	bool may_be_slice = entry->kind == WW_OBJECT_POOL && entry->name[0];
 	struct ww_object_description description;
 	struct ww_error record;
 
@@ -117,12 +126,15 @@ void ww_object_info_of_entry(const struct ww_wire_entry *entry, struct ww_object
 	memcpy(out_info->object_id, entry->id, sizeof(out_info->object_id));
 	memcpy(out_info->home_uuid, entry->home_uuid, sizeof(out_info->home_uuid));
 	memcpy(out_info->name, entry->name, sizeof(out_info->name));
-	if (entry->kind != WW_OBJECT_MEMORY || entry->description_bytes == 0)
+	if ((entry->kind != WW_OBJECT_MEMORY && !may_be_slice) || entry->description_bytes == 0)
 		return;
 	ww_error_save(&record);
 	if (ww_object_description_decode(entry->description, entry->description_bytes,
-		    &description) == WW_OK)
+		    &description) == WW_OK) {
 		fill_description(&description, out_info);
+		if (may_be_slice)
+			describe_slice(out_info);
+	}
 	ww_error_restore(&record);
 }
 
@@ -142,6 +154,8 @@ void ww_object_info_of_grant(const struct ww_wire_granted *granted,
 	memcpy(out_info->home_uuid, description->memory.home_uuid, sizeof(out_info->home_uuid));
 	memcpy(out_info->name, granted->name, sizeof(out_info->name));
 	fill_description(description, out_info);
+	if (granted->part)
+		describe_slice(out_info);
 }
 
 ww_status ww_object_info_check(const struct ww_object_info *info)

@@ -65,17 +65,37 @@ static ww_status check_params(const struct ww_put_params *params)
 	return WW_OK;
 }
 
-/* Memory that was wrapped lives as long as its owner keeps it. */
-static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params *ours)
+static bool is_slice(const struct ww_memory *memory)
 {
-	bool is_borrowed = ww_memory_is_borrowed(whole);
+	return memory->class && memory->class->put;
+}
+
+/* Memory that was wrapped lives as long as its owner keeps it, and a slice as its pool. */
+static ww_status choose_life(const struct ww_memory *memory, struct ww_put_params *ours)
+{
+	const struct ww_memory *whole = memory->whole ? memory->whole : memory;
+	bool has_owner = is_slice(memory) || ww_memory_is_borrowed(whole);
 
 	if (ours->life == 0)
-		ours->life = is_borrowed ? WW_LIFE_OWNER : WW_LIFE_HELD;
-	if (is_borrowed && ours->life != WW_LIFE_OWNER)
+		ours->life = has_owner ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	if (has_owner && ours->life != WW_LIFE_OWNER)
 		return ww_fail(WW_ERR_INVALID,
-			"memory that was wrapped lives as long as its owner keeps it: put it with "
-			"WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
+			"%s: put it with WW_LIFE_OWNER, or copy it (ww_memory_copy_in())",
+			is_slice(memory)
+				? "a slice lives as long as its owner has the pool"
+				: "memory that was wrapped lives as long as its owner keeps it");
+	return WW_OK;
+}
+
+/* The owner of a pool, and who holds it for writing, can write all of its slices. */
+static ww_status choose_state(const struct ww_memory *memory, struct ww_put_params *ours)
+{
+	if (!(ours->state & ~(uint32_t)WW_STATE_READ_ONLY))
+		ours->state |= is_slice(memory) ? WW_STATE_SHARED : WW_STATE_SEALED;
+	if (is_slice(memory) && ours->state != WW_STATE_SHARED)
+		return ww_fail(WW_ERR_INVALID,
+			"a slice of a pool cannot be sealed or put as being written: put it with "
+			"WW_STATE_SHARED when its bytes are there, or copy it (ww_memory_copy_in())");
 	return WW_OK;
 }
 
@@ -88,9 +108,8 @@ static ww_status read_params(const struct ww_put_params *params, const struct ww
 			"ww_put_params"));
 	if (ours->mode == 0)
 		ours->mode = DEFAULT_MODE;
-	ww_try(choose_life(memory->whole ? memory->whole : memory, ours));
-	if (!(ours->state & ~(uint32_t)WW_STATE_READ_ONLY))
-		ours->state |= WW_STATE_SEALED;
+	ww_try(choose_life(memory, ours));
+	ww_try(choose_state(memory, ours));
 	if (ours->gid == 0)
 		ours->gid = WW_GID_OWN;
 	return check_params(ours);
@@ -145,6 +164,8 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	status = ww_choose_broker_of(memory, &broker, &opened, timeout_ns);
 	if (status != WW_OK)
 		return status;
+	if (is_slice(memory))
+		return memory->class->put(memory, broker, name, &ours, timeout_ns);
 	ww_try(ww_put_request_init(&offer, memory, ours.state & ~(uint32_t)WW_STATE_READ_ONLY,
 		ours.array));
 	offer.put.life = (uint8_t)ours.life;

@@ -11,6 +11,9 @@
  *   export S [write] [delivery] [uses=N] [escrow_ms=N]      tokens go through the socket
  *   revoke S
  *   import S [write] [strict] [anywhere]         anywhere: from the broker that the token names
+ *   name S NAME [replace], fetch S NAME [write] [wait_ms=N]      in the broker
+ *   chase NAME                  gets it again and again, and looks that all bytes are one, until
+ *                               there is no such name
  *   drain S [write]             imports by one token and lets go, until that fails
  *   tell [write] [uses=N]       a token of the pool itself: of the one that is known, else the own
  *   know [map], forget          the pool of such a token

@@ -152,6 +152,70 @@ static ww_status obey_import(void)
 	return WW_OK;
 }
 
+static ww_status obey_name(void)
+{
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	if (status)
+		return status;
+	return ww_memory_put(*slot(1), broker, agent_word(2),
+		WW_PARAMS(struct ww_put_params,
+			.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0),
+		0, NULL);
+}
+
+static ww_status fetch(const char *name, ww_memory **out_slice)
+{
+	uint64_t wait_ns = agent_find_option("wait_ms") ? agent_time_option("wait_ms") : 0;
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	if (!status)
+		status = ww_memory_get(agent_device(), broker, name,
+			WW_PARAMS(struct ww_get_params, .access = access_option()), wait_ns, NULL,
+			out_slice, &info);
+	if (status)
+		return status;
+	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
+	MUST_EQUAL(info.span_bytes, memory_info(*out_slice).bytes);
+	MUST_EQUAL(info.bytes, info.span_bytes);
+	MUST_EQUAL(0, info.offset);
+	MUST(memory_info(*out_slice).flags & WW_MEMORY_IS_SLICE);
+	return WW_OK;
+}
+
+static ww_status obey_fetch(void)
+{
+	MUST(!*slot(1));
+	return fetch(agent_word(2), slot(1));
+}
+
+static void must_be_uniform(ww_memory *slice)
+{
+	uint64_t bytes = memory_info(slice).bytes;
+	uint8_t *copy = malloc(bytes);
+
+	MUST(copy);
+	MUST_OK(ww_memory_read(slice, 0, copy, bytes, WW_FOREVER, NULL));
+	for (uint64_t i = 1; i < bytes; i++)
+		MUST_EQUAL(copy[0], copy[i]);
+	free(copy);
+}
+
+static ww_status obey_chase(void)
+{
+	ww_memory *slice;
+	ww_status status;
+
+	while (!(status = fetch(agent_word(1), &slice))) {
+		must_be_uniform(slice);
+		ww_memory_unref(slice);
+	}
+	return status;
+}
+
 static ww_status obey_know(void)
 {
 	struct ww_token token = hear_token();
@@ -327,6 +391,9 @@ ROLE(pool_agent)
 		{"export", obey_export},
 		{"revoke", obey_revoke},
 		{"import", obey_import},
+		{"name", obey_name},
+		{"fetch", obey_fetch},
+		{"chase", obey_chase},
 		{"drain", obey_drain},
 		{"know", obey_know},
 		{"tell", obey_tell},

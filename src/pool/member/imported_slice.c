@@ -358,14 +358,13 @@ static struct ww_memory *enter(struct holding *holding, const struct ww_device *
 /*
  * The slice as a memory: one that is here already, or a new one.
  * @member:  counted in its users; NULL afterwards: the new one has taken that over
- * @held:    NULL: this is an import; else what ww_member_hold() filled for this slice
+ * @held:    NULL, or what ww_member_hold() filled for this slice
  */
 static ww_status open_slice(struct ww_member **member, struct ww_device *device,
-	const struct ww_token_info *info, const struct ww_import_options *options,
+	const struct ww_token_info *info, const struct ww_import_options *options, bool is_import,
 	struct ww_attachments *held, struct ww_memory **out_memory)
 {
 	struct holding *holding = NULL;
-	bool is_import = !held;
 	ww_status status;
 
 	ww_try(take_found(*member, device, info, options, is_import, out_memory));
@@ -383,13 +382,13 @@ static ww_status open_slice(struct ww_member **member, struct ww_device *device,
 
 ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
 	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory)
+	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory)
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
 
 	ww_try(ww_member_join(broker, info, token, &member));
-	return open_slice(&member, device, info, options, NULL, out_memory);
+	return open_slice(&member, device, info, options, is_import, NULL, out_memory);
 }
 
 ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
@@ -410,18 +409,19 @@ ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
 
 /* --- use without a mapping --- */
 
-/* Counts a use of the slice as one without a mapping, and as an import. */
-static void keep(struct ww_member *member, uint64_t number)
+/* Counts a use of the slice as one without a mapping. */
+static void keep(struct ww_member *member, uint64_t number, bool is_import)
 {
 	pthread_mutex_lock(&member->lock);
 	slot_of(member, number)->kept++;
-	ww_marks_count(member->marks, number);
+	if (is_import)
+		ww_marks_count(member->marks, number);
 	pthread_mutex_unlock(&member->lock);
 }
 
 ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_attachments *holds, struct ww_member **out_member,
-	uint32_t *out_memory_kind)
+	const struct ww_token *token, bool is_import, struct ww_attachments *holds,
+	struct ww_member **out_member, uint32_t *out_memory_kind)
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
@@ -440,7 +440,7 @@ ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *i
 		drop_now(member, info->slice);
 		return status;
 	}
-	keep(member, info->slice);
+	keep(member, info->slice, is_import);
 	*out_memory_kind = member->kind;
 	*out_member = ww_steal(member);
 	return WW_OK;
@@ -467,7 +467,7 @@ ww_status ww_member_map(struct ww_member *member, struct ww_attachments *holds,
 	/* All requests together, since other threads may wait for the chunk. */
 	ww_request_limit_all(ww_clock_deadline_ns(ww_broker_client_timeout_ns(keys.broker)));
 	ww_member_ref(member);
-	return open_slice(&user, device, info, options, holds, out_memory);
+	return open_slice(&user, device, info, options, false, holds, out_memory);
 }
 
 /* One use more of the slice that @holding stands for, without a memory: no import finds it. */
@@ -595,10 +595,24 @@ static ww_status holding_stream_release(struct ww_memory *view, struct ww_stream
 	return WW_OK;
 }
 
+static ww_status holding_put(struct ww_memory *view, struct ww_broker *broker, const char *name,
+	const struct ww_put_params *params, uint64_t timeout_ns)
+{
+	(void)view;
+	(void)broker;
+	(void)params;
+	(void)timeout_ns;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot put %s%.100s%s: this is a slice of another process's pool, which that process "
+		"alone may put; hand it on by a token (ww_memory_export()), or copy it",
+		name ? "'" : "it", name ? name : "", name ? "'" : "");
+}
+
 static const struct ww_view_class holding_class = {
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_holding,
 	.broker = holding_broker,
+	.put = holding_put,
 	.export = holding_export,
 	.revoke = holding_revoke,
 	.stream_release = holding_stream_release,

@@ -86,6 +86,10 @@ struct ww_pool {
 	struct ww_attachments attachments; /* its hold in the broker */
 	ww_timeline *life;                 /* on a page of its own: the broker speaks there */
 	uint32_t members_seen;
+	/* Of the counter of names of slices that were lost, as of the last look. */
+	uint32_t names_lost;
+	bool has_names;        /* a slice may have one */
+	bool must_ask_names;   /* whatever the counter says */
 	uint64_t ask_again_ns; /* the broker did not answer, and is not asked before; 0: it did */
 	/* the broker has lost it, so who came, and was not seen, is not known any more */
 	bool is_cut_off;

@@ -81,16 +81,24 @@ static void use(struct ww_slice *slice)
 		pool->peak_bytes = pool->used_bytes + pool->waiting_bytes;
 }
 
-/* The slice has one number more from now on, and no token of that number. */
-static struct ww_slice_tokens *open_slot(struct ww_slice *slice)
+/* A number more by which the slice is found. */
+static uint64_t open_slot(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+	uint64_t number = take_slot(pool);
+
+	pool->slices[ww_slice_slot(number)] = slice;
+	ww_slice_table_open_slot(&pool->table, number, slice->chunk->index, slice->block->offset,
+		slice->block->bytes);
+	return number;
+}
+
+/* There is no token of that number yet. */
+static struct ww_slice_tokens *add_tokens(struct ww_slice *slice, uint64_t number)
 {
 	struct ww_slice_tokens *tokens = &slice->tokens[slice->kind_count++];
-	struct ww_pool *pool = slice->pool;
 
-	*tokens = (struct ww_slice_tokens){.number = take_slot(pool)};
-	pool->slices[ww_slice_slot(tokens->number)] = slice;
-	ww_slice_table_open_slot(&pool->table, tokens->number, slice->chunk->index,
-		slice->block->offset, slice->block->bytes);
+	*tokens = (struct ww_slice_tokens){.number = number};
 	return tokens;
 }
 
@@ -107,7 +115,8 @@ struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *bloc
 	pool->allocations++;
 	use(slice);
 	slice->kind_count = 0;
-	(void)open_slot(slice);
+	slice->name_number = 0;
+	(void)add_tokens(slice, open_slot(slice));
 	return slice;
 }
 
@@ -201,8 +210,12 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
 
 	if (count > pool->waiting_count)
 		count = pool->waiting_count;
-	if (count > 0 && !ww_pool_knows_all(pool))
-		(void)ww_pool_meet_holders(pool); /* else those that were shared stay as they are */
+	if (count > 0) {
+		if (!ww_pool_knows_all(pool))
+			(void)ww_pool_meet_holders(
+				pool); /* else those that were shared stay as they are */
+		ww_pool_meet_names(pool);
+	}
 	while (count-- > 0 && (link = ww_list_take_first(&pool->waiting))) {
 		ww_list_append(&pool->waiting, link); /* the next one begins with another */
 		is_any_free |= sweep(ww_container(link, struct ww_slice, link));
@@ -244,8 +257,11 @@ static struct ww_former_number *list_numbers(const struct ww_slice *slice)
 
 static ww_status renumber(struct ww_slice *slice)
 {
+	bool has_name = slice->name_number != 0;
 	struct ww_former_number *former;
 	struct ww_former_number *list;
+	ww_status status = WW_OK;
+	uint64_t number;
 
 	if (!ww_slices_have_slot(slice->pool))
 		return ww_fail(WW_ERR_LIMIT,
@@ -256,14 +272,17 @@ static ww_status renumber(struct ww_slice *slice)
 	if (!list)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot revoke tokens: out of memory");
 	ww_slice_end_deliveries(slice);
+	number = open_slot(slice);
+	if (has_name) /* before the old number opens nothing any more */
+		status = ww_slice_rename(slice, number);
 	while ((former = list)) {
 		list = former->next;
 		close_number(slice, former);
 	}
 	slice->kind_count = 0;
-	(void)open_slot(slice);
+	add_tokens(slice, number)->is_shared = has_name;
 	(void)ww_slice_has_formers(slice);
-	return WW_OK;
+	return status;
 }
 
 ww_status ww_slice_recall(struct ww_slice *slice)
@@ -380,7 +399,7 @@ static ww_status take_span(struct ww_slice *slice, const struct ww_token_info *i
 }
 
 ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
-	const struct ww_import_options *options, struct ww_memory **out_memory)
+	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory)
 {
 	struct ww_slice *slice = find_slice(pool, info);
 	struct ww_slice_tokens *tokens;
@@ -388,6 +407,8 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 	if (!slice)
 		return ww_error_last()->status;
 	ww_try(take_span(slice, info, options, out_memory));
+	if (!is_import)
+		return WW_OK;
 	tokens = ww_slice_tokens_in(slice, ww_slice_slot(info->slice));
 	tokens->taken++;
 	tokens->taken_here++;
@@ -496,6 +517,12 @@ static struct ww_broker *slice_broker(struct ww_memory *view)
 	return broker;
 }
 
+static ww_status slice_put(struct ww_memory *view, struct ww_broker *broker, const char *name,
+	const struct ww_put_params *params, uint64_t timeout_ns)
+{
+	return ww_slice_put(slice_of(view), view, broker, name, params, timeout_ns);
+}
+
 static void note_delivery(struct ww_slice_tokens *tokens, uint64_t escrow_ns)
 {
 	uint64_t keep_ms = escrow_ns / NS_PER_MS + (escrow_ns % NS_PER_MS != 0);
@@ -541,8 +568,7 @@ static ww_status expect_imports(struct ww_slice *slice, struct ww_slice_tokens *
 	return WW_OK;
 }
 
-/* The tokens of the slice of which one more is made. Return: WW_OK; WW_ERR_LIMIT. */
-static ww_status choose_tokens(struct ww_slice *slice, bool is_delivery,
+ww_status ww_slice_choose_tokens(struct ww_slice *slice, bool is_delivery,
 	struct ww_slice_tokens **out_tokens)
 {
 	struct ww_pool *pool = slice->pool;
@@ -559,7 +585,7 @@ static ww_status choose_tokens(struct ww_slice *slice, bool is_delivery,
 			"cannot make both deliveries and other tokens of a slice: all %" PRIu32
 			" slots of the pool are taken, and one more is needed (slices_max)",
 			pool->slot_count);
-	*out_tokens = open_slot(slice);
+	*out_tokens = add_tokens(slice, open_slot(slice));
 	return WW_OK;
 }
 
@@ -574,7 +600,7 @@ static ww_status make_token(struct ww_memory *view, struct ww_broker *broker,
 
 	if (is_delivery)
 		ww_try(ww_pool_check_deliveries(slice->pool, slice, ours->uses));
-	ww_try(choose_tokens(slice, is_delivery, &tokens));
+	ww_try(ww_slice_choose_tokens(slice, is_delivery, &tokens));
 	ww_slice_token_info(&info, view, tokens->number, ours);
 	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
 	ww_try(ww_pool_keys_token(&slice->pool->keys, &info, out_token));
@@ -632,6 +658,7 @@ static const struct ww_view_class slice_class = {
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_slice,
 	.broker = slice_broker,
+	.put = slice_put,
 	.export = slice_export,
 	.revoke = slice_revoke,
 	.stream_release = slice_stream_release,
@@ -641,6 +668,7 @@ static const struct ww_view_class part_class = {
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_part,
 	.broker = slice_broker,
+	.put = slice_put,
 	.export = slice_export,
 	.revoke = slice_revoke,
 	.stream_release = slice_stream_release,

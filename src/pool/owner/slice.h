@@ -5,16 +5,17 @@
  * A slice goes through these states in this order; it may skip the second:
  *
  *   USED      references are left in this process
- *   WAITING   no reference is left, but a token of the slice is in flight, or a stream of this
- *             process or another process still uses it
+ *   WAITING   no reference is left, but a token of the slice is in flight, it has a name, or a
+ *             stream of this process or another process still uses it
  *   free      its bytes are the arena's again, and its slot may get another slice
  *
  * Slices that wait stand in a list. An allocation looks at them again; there is no thread that
  * does. A slice that waits can still be imported while a token of it is in flight, or by a token
  * that an importer made. If this process imports it, it is used again.
  *
- * Two files: slice.c takes slices from one state to the next; slice_use.c says who uses them. The
- * functions are called under pool->lock, unless they say otherwise.
+ * Three files: slice.c takes slices from one state to the next; slice_name.c gives them names in a
+ * broker; slice_use.c says who uses them. The functions are called under pool->lock, unless they
+ * say otherwise.
  */
 #ifndef WW_POOL_OWNER_SLICE_H
 #define WW_POOL_OWNER_SLICE_H
@@ -64,6 +65,9 @@ struct ww_slice {
 	/* The second one has a number since tokens of both kinds were made. */
 	struct ww_slice_tokens tokens[WW_SLICE_KINDS];
 	uint32_t kind_count; /* of these that have a number */
+	/* The one that its names in the broker say; 0: the broker has said that it has none. */
+	uint64_t name_number;
+	bool is_listed; /* while the names are looked at */
 	bool is_used;
 	struct ww_release *releases;
 	struct ww_former_number *formers;
@@ -90,13 +94,22 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count);
 struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *block);
 
 /*
+ * The tokens of the slice of which one more is made.
+ * @is_delivery:  of which kind
+ * Return: WW_OK; WW_ERR_LIMIT (the pool has no slot left).
+ */
+ww_status ww_slice_choose_tokens(struct ww_slice *slice, bool is_delivery,
+	struct ww_slice_tokens **out_tokens);
+
+/*
  * Makes a memory of a slice that is used or in flight: itself, with one reference more, or a part
  * of it.
+ * @is_import:  whether that counts as an import by a token
  * Return: WW_OK; WW_ERR_NOT_FOUND (it was let go of); WW_ERR_UNSUPPORTED (a slow route);
  * WW_ERR_NO_MEMORY.
  */
 ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
-	const struct ww_import_options *options, struct ww_memory **out_memory);
+	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory);
 
 /*
  * The memory of a slice that ww_slice_take() made of a token, once more, with the access that is
@@ -116,6 +129,28 @@ ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
  * Return: WW_OK; WW_ERR_LIMIT (it is used, and the pool has no slot left); WW_ERR_NO_MEMORY.
  */
 ww_status ww_slice_recall(struct ww_slice *slice);
+
+/* --- slice_name.c --- */
+
+/*
+ * Gives a slice a name. Takes pool->lock.
+ * @view:    the slice or a part of it, which the name then names
+ * @broker:  borrowed, chosen
+ * @name:    NULL: the slice gets into the broker without one
+ * @params:  as for the operation put of its class
+ * Return: WW_OK; as ww_memory_put().
+ */
+ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww_broker *broker,
+	const char *name, const struct ww_put_params *params, uint64_t timeout_ns);
+
+/* Looks which slices have lost their names, if the broker has counted any. */
+void ww_pool_meet_names(struct ww_pool *pool);
+
+/*
+ * The slice, which has a name, has another number from now on: the broker is told.
+ * Return: WW_OK; as a request: then its names may lead nowhere.
+ */
+ww_status ww_slice_rename(struct ww_slice *slice, uint64_t number);
 
 /* --- slice_use.c --- */
 

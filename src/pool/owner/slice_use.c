@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice_use.c - who still uses a slice: streams of this process, other processes, tokens in flight
+ * slice_use.c - who still uses a slice: streams of this process, other processes, tokens in flight,
+ * and its name
  *
  * Nothing here begins a use of a slice, or frees its bytes; slice.c does. So the end of a pool can
  * ask here, although slices have references of their pool.
@@ -100,7 +101,7 @@ static bool is_number_unused(const struct ww_pool *pool, uint64_t number)
 
 static bool is_unused(struct ww_slice *slice)
 {
-	if (ww_slice_is_streaming(slice) || ww_slice_has_formers(slice))
+	if (ww_slice_is_streaming(slice) || ww_slice_has_formers(slice) || slice->name_number)
 		return false;
 	for (uint32_t i = 0; i < slice->kind_count; i++) {
 		const struct ww_slice_tokens *tokens = &slice->tokens[i];

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice_name.c - names of slices in a broker, see slice.h
+ *
+ * A name is inside the pool's object, and says a number of the slice. It is one more use of the
+ * slice, which ends when the broker says that no name has the number: the broker counts names that
+ * were lost on the owner's page, and then the owner asks for those that are left. A put without an
+ * answer may have given the name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "pool/owner/importers.h"
+#include "pool/owner/put_pool.h"
+#include "pool/owner/slice.h"
+#include "share/put_request.h"
+#include "share/sync_object.h"
+
+#define NAMES_PARTS 8 /* version of the protocol from which on a broker does */
+#define PAUSE_NS    UINT64_C(1000000000)
+
+/* --- giving a name --- */
+
+static ww_status offer_init(struct ww_put_request *offer, const struct ww_slice *slice,
+	const struct ww_memory *view, const struct ww_put_params *params)
+{
+	const uint8_t *pool_id = slice->pool->id;
+	struct ww_description description;
+	struct ww_wire_put *put = &offer->put;
+
+	ww_try(ww_memory_describe(slice->chunk->memory, &description));
+	memcpy(description.object_id, pool_id, sizeof(description.object_id));
+	if (view->bytes < description.bytes) {
+		description.span_offset = view->offset;
+		description.span_bytes = view->bytes;
+	}
+	description.access = WW_ACCESS_WRITE;
+	put->kind = WW_WIRE_KIND_POOL;
+	put->state = (uint8_t)params->state;
+	put->life = (uint8_t)params->life;
+	put->mode = params->mode;
+	put->gid = params->gid;
+	put->flags = params->flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
+	memcpy(put->id, pool_id, sizeof(put->id));
+	memcpy(put->home_uuid, description.home_uuid, sizeof(put->home_uuid));
+	put->description_bytes = ww_object_description_encode(&description, params->array,
+		put->description);
+	return WW_OK;
+}
+
+/* Puts the pool and the chunk into the broker. @out_number: that other processes may know */
+static ww_status share(struct ww_slice *slice, struct ww_broker *broker, uint64_t *out_number)
+{
+	struct ww_slice_tokens *tokens;
+
+	ww_try(ww_sync_object_require_version(broker, NAMES_PARTS, "give a slice a name"));
+	ww_try(ww_slice_choose_tokens(slice, false, &tokens));
+	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
+	tokens->is_shared = true;
+	tokens->are_deliveries = false;
+	*out_number = tokens->number;
+	return WW_OK;
+}
+
+/*
+ * The slice has a name of this number, or if the put has failed, it may have one. The caller has
+ * the slice, so it was not given back meanwhile; but it may have another number since.
+ */
+static ww_status note_name(struct ww_slice *slice, uint64_t number, bool is_sure)
+{
+	struct ww_pool *pool = slice->pool;
+	uint32_t slot = ww_slice_slot(number);
+
+	pool->has_names = true;
+	pool->must_ask_names |= !is_sure;
+	if (pool->slices[slot] == slice && ww_slice_tokens_in(slice, slot)->number == number) {
+		slice->name_number = number;
+		return WW_OK;
+	}
+	slice->name_number = number;
+	slice->tokens[0].is_shared = true;
+	return ww_slice_rename(slice, slice->tokens[0].number);
+}
+
+ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww_broker *broker,
+	const char *name, const struct ww_put_params *params, uint64_t timeout_ns)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	struct ww_pool *pool = slice->pool;
+	ww_status renamed;
+	ww_status status;
+
+	ww_try(offer_init(&offer, slice, view, params));
+	ww_try(ww_lock_unless_cancelled(&pool->lock));
+	status = share(slice, broker, &offer.put.part);
+	pthread_mutex_unlock(&pool->lock);
+	if (status != WW_OK || !name)
+		return status;
+	memcpy(offer.put.name, name, strlen(name));
+	/* Without the lock: it may wait for room. */
+	status = ww_put_request_put(&offer, &pool->attachments, broker, timeout_ns);
+	pthread_mutex_lock(&pool->lock);
+	renamed = note_name(slice, offer.put.part, status == WW_OK);
+	pthread_mutex_unlock(&pool->lock);
+	return status == WW_OK ? renamed : status;
+}
+
+ww_status ww_slice_rename(struct ww_slice *slice, uint64_t number)
+{
+	struct ww_pool *pool = slice->pool;
+	struct ww_wire_renumber message = {.from = slice->name_number, .to = number};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_RENUMBER, WW_WIRE_DONE, &message);
+	memcpy(message.id, pool->id, sizeof(message.id));
+	slice->name_number = number;
+	return ww_broker_client_ask(pool->keys.broker, &request);
+}
+
+/* --- names that were lost --- */
+
+static void list_slice(const struct ww_pool *pool, uint64_t number)
+{
+	uint32_t slot = ww_slice_slot(number);
+	struct ww_slice *slice = slot < pool->slot_count ? pool->slices[slot] : NULL;
+
+	if (slice && ww_slice_tokens_in(slice, slot)->number == number)
+		slice->is_listed = true;
+}
+
+/* @listing: of all that have names */
+static void take_names(struct ww_pool *pool, struct ww_wire_part_listing *listing)
+{
+	struct ww_wire_named_part part;
+
+	pool->has_names = false;
+	while (ww_wire_named_part_next(&listing->parts, &part))
+		list_slice(pool, part.number);
+	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
+		struct ww_slice *slice = pool->slices[slot];
+
+		if (!slice)
+			continue;
+		if (!slice->is_listed)
+			slice->name_number = 0;
+		slice->is_listed = false;
+		pool->has_names |= slice->name_number != 0;
+	}
+}
+
+/* A broker that does not have the pool has no names in it. */
+static ww_status ask_names(struct ww_pool *pool, void *room)
+{
+	struct ww_wire_part_listing listing = {.parts.count = 0};
+	struct ww_wire_parts message;
+	WW_AUTO_REQUEST struct ww_request request;
+	ww_status status;
+
+	ww_request_init(&request, WW_WIRE_PARTS, WW_WIRE_PART_LISTING, &message);
+	request.answer = room;
+	request.room = WW_WIRE_PACKET_BYTES;
+	memcpy(message.id, pool->id, sizeof(message.id));
+	status = ww_broker_client_ask(pool->keys.broker, &request);
+	if (status != WW_OK && status != WW_ERR_NOT_FOUND)
+		return status;
+	if (status == WW_OK &&
+		ww_wire_decode_part_listing(request.answer, request.answer_bytes, request.version,
+			&listing) < 0)
+		return ww_request_fail_answer(&request);
+	take_names(pool, &listing);
+	return WW_OK;
+}
+
+void ww_pool_meet_names(struct ww_pool *pool)
+{
+	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
+	struct ww_error record;
+	ww_status status;
+	uint32_t lost;
+	void *room;
+
+	if (!pool->has_names || ww_clock_now_ns() < pool->ask_again_ns)
+		return;
+	lost = __atomic_load_n(&pool->life->page->header->parts_lost, __ATOMIC_ACQUIRE);
+	if (lost == pool->names_lost && !pool->must_ask_names)
+		return;
+	room = malloc(WW_WIRE_PACKET_BYTES);
+	if (!room)
+		return;
+	if (pool->ask_again_ns > 0)
+		ww_request_limit_all(WW_POOL_BRIEFLY);
+	ww_error_save(&record);
+	status = ask_names(pool, room);
+	ww_error_restore(&record);
+	free(room);
+	pool->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
+	if (status != WW_OK)
+		return;
+	pool->names_lost = lost;
+	pool->must_ask_names = false;
+}
