@@ -296,12 +296,13 @@ struct ww_put_params {
 
 /**
  * ww_memory_put() - put a memory into a broker, under a name
- * @memory:  borrowed; made by this process, or a memory of this user that it has for writing. While
- *           it lives this process holds the object
+ * @memory:  borrowed; made by this process, or a memory of this user that it has got, also for
+ *           reading; or a slice of a pool of this process. While it lives this process holds the
+ *           object
  * @broker:  borrowed; NULL: the broker that the memory is in (ww_memory_broker()), else the default
  *           broker, which the memory keeps open
  * @name:    borrowed; NULL: no name, found by tokens only
- * @params:  borrowed; NULL: mode 0600, held, sealed
+ * @params:  borrowed; NULL: mode 0600, held, sealed; for a slice owner and shared
  * @timeout_ns:  how long to wait for room in the quota (the calls of all processes of the user are
  *               served in order); 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
@@ -316,8 +317,7 @@ struct ww_put_params {
  * A further name: a memory may have up to 4,097 names, and so may the parts of an allocation
  * (ww_memory_wrap()), which are one object. Life held or kept, time to live and array are of the
  * name; mode, group and state are of the object, so a further put needs the same ones. It may come
- * from another process of the same user (or from root) that has got the memory for writing. Each
- * name counts as one object of the user who puts it. The right to any of the names is the right to
+ * from another process of the same user (or from root) that has got the memory. Each name counts as one object of the user who puts it. The right to any of the names is the right to
  * the whole allocation, since the descriptor covers that: use different allocations for readers who
  * must not see each other's data. All names have life owner, or none has; of a memory of life owner
  * only the process that put it gives names. To name a part of memory of this library, wrap the
@@ -330,17 +330,26 @@ struct ww_put_params {
  * time, the names may still be there, so release is called only when no part of the allocation is
  * wrapped any more: then the names open nothing.
  *
- * May block: for one round trip, and up to timeout_ns.
+ * A slice of a pool is put with WW_LIFE_OWNER and WW_STATE_SHARED (0 means that here; others return
+ * WW_ERR_INVALID), by the owner of the pool. The name keeps the slice: also when the owner has
+ * released it, its bytes are not allocated again before the name has been removed or given to
+ * another memory. When the owner ends, or closes the pool, its names go. All names of slices of a
+ * pool have one mode and one group, which the first of them sets, and the right to any of these
+ * names is the right to the whole pool: see pool.h. They are at most 4,096 together.
+ *
+ * May block: for one round trip, and up to timeout_ns; for the first slice of a chunk, for several.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
  *         (the name is taken, the record says by which process; or the memory is in the broker
- *         already with other parameters: the record says which); WW_ERR_STATE (put as being
+ *         already with other parameters: the record says which); WW_ERR_NOT_FOUND (another process
+ *         made the memory, and it has ended in the broker); WW_ERR_STATE (put as being
  *         written, while other processes may have it by a token; or put as sealed, while another
  *         process holds it for writing: the record names the process); WW_ERR_UNSUPPORTED
  *         (WW_STATE_READ_ONLY, and this memory cannot be made read-only where it is mapped);
  *         WW_ERR_QUOTA (the record says which quota and how much); WW_ERR_ACCESS (the name, or a
- *         memory that is in the broker, belongs to another user, the caller is not in the group, or
- *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW
+ *         memory that is in the broker, belongs to another user, the caller is not in the group,
+ *         the memory is in no broker and mapped read-only here, or it is a slice of another
+ *         process's pool); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW
  *         (@array does not fit the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER;
  *         WW_ERR_FORKED.
  */
@@ -391,7 +400,8 @@ struct ww_get_params {
  * struct ww_object_info - an object in a broker, under one of its names
  *
  * Of the name are @name, @life, @age_ns, @left_ns, @offset, @span_bytes and @array. The other
- * fields are of the object.
+ * fields are of the object. For a slice of a pool they are the pool's, but @bytes is the slice's,
+ * and @kind is WW_OBJECT_MEMORY.
  *
  * @struct_size:  set by the caller to sizeof(struct ww_object_info)
  * @kind:         WW_OBJECT_... of token.h

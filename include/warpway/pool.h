@@ -21,6 +21,7 @@
  *   - The owner has released the slice. If it released the slice on a stream, the work of that
  *     stream has run.
  *   - No token of the slice is in flight: the escrow of each has ended.
+ *   - The slice has no name in the broker.
  *   - No process marks it.
  *
  * What happens when something goes wrong:
@@ -70,6 +71,18 @@
  *   - If the owner makes both deliveries and other tokens of a slice, the slice takes two of the
  *     pool's slots (slices_max). A process that imports it by both kinds of token has a separate
  *     memory for each kind, with the same bytes at the same address.
+ *
+ * Names of slices (ww_memory_put(), ww_memory_get()):
+ *
+ *   - The owner gives them. A name keeps the slice as a process does that imported it, and the
+ *     owner may release the slice. When the name has been removed, has been given to another memory
+ *     (WW_PUT_REPLACE) or has ended with the pool, processes that got the slice keep it.
+ *   - A get by a name counts as no import by a token.
+ *   - ww_memory_revoke() ends the tokens of a slice and leaves its names. If the broker does not
+ *     answer it, the names are left and open nothing: remove them, or put the slice again with
+ *     WW_PUT_REPLACE.
+ *   - A process that may read one named slice can read the slices beside it, see above; mode and
+ *     group are the same for all named slices of a pool.
  *
  * If a process imported a slice several times, and released one of these references on a stream,
  * the reference ends at the process's next import or call about pools.
@@ -280,8 +293,8 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
  * @chunk_bytes:       of a usual chunk
  * @bytes_reserved:    of all chunks
  * @bytes_used:        of slices that this process has, alignment included
- * @bytes_waiting:     of slices that this process has released, and that a stream, a token or
- *                     another process still uses
+ * @bytes_waiting:     of slices that this process has released, and that a stream, a token, a
+ *                     name or another process still uses
  * @bytes_free:        reserved and free
  * @bytes_largest:     of the largest slice that fits without a new chunk
  * @bytes_peak:        the largest sum of used and waiting bytes so far

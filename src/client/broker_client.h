@@ -126,6 +126,9 @@ void ww_broker_client_remove_at_release(struct ww_broker *broker,
 /* Whether this process is a holder of the object, as far as it knows: see ww_hold_is_live(). */
 bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 
+/* Whether it is, and another process put the object. */
+bool ww_broker_client_is_others(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+
 /*
  * Call this before the object's tokens are revoked. As long as this process holds the object, the
  * broker is then asked about each token of it: an import in another thread may store an old token

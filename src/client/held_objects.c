@@ -38,6 +38,18 @@ bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE
 	return count_live_hold(broker, id, 0, &is_revoked);
 }
 
+bool ww_broker_client_is_others(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	const struct ww_hold *hold;
+	bool is_others;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	is_others = ww_hold_is_live(hold) && !hold->is_own;
+	pthread_mutex_unlock(&broker->lock);
+	return is_others;
+}
+
 bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	bool is_revoked;

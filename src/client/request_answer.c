@@ -127,6 +127,7 @@ static ww_status count_hold(struct ww_broker *broker, struct ww_request *request
 static ww_status take_hold(struct ww_broker *broker, struct ww_request *request,
 	const struct ww_arrival *arrival)
 {
+	const struct ww_wire_put *put = request->message;
 	struct ww_wire_granted granted;
 	ww_status status;
 
@@ -137,7 +138,7 @@ static ww_status take_hold(struct ww_broker *broker, struct ww_request *request,
 	}
 	if (arrival->header.code != WW_WIRE_DONE || request->code != WW_WIRE_PUT)
 		return WW_OK;
-	status = count_hold(broker, request, request->id, true);
+	status = count_hold(broker, request, request->id, !(put->flags & WW_WIRE_PUT_FLAG_FURTHER));
 	if (status == WW_NOT_READY)
 		request->is_repeated = true; /* the object may be there still */
 	return status;

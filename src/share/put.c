@@ -139,6 +139,20 @@ static void unprotect(struct ww_mapping *mapping)
 	ww_error_restore(&record);
 }
 
+/* What another process put, and this one has got, only gets a further name. */
+static ww_status init_offer(struct ww_put_request *offer, struct ww_memory *memory,
+	struct ww_broker *broker, const struct ww_put_params *ours)
+{
+	uint32_t state = ours->state & ~(uint32_t)WW_STATE_READ_ONLY;
+	uint8_t id[WW_OBJECT_ID_BYTES];
+
+	if (ww_hold_ref_find(&ww_memory_whole(memory)->attachments, broker, id) &&
+		ww_broker_client_is_others(broker, id) &&
+		ww_broker_client_version(broker) >= WW_REMOVES_NAMES)
+		return ww_put_request_init_further(offer, memory, state, ours->array);
+	return ww_put_request_init(offer, memory, state, ours->array);
+}
+
 ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel)
 {
@@ -166,13 +180,12 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 		return status;
 	if (is_slice(memory))
 		return memory->class->put(memory, broker, name, &ours, timeout_ns);
-	ww_try(ww_put_request_init(&offer, memory, ours.state & ~(uint32_t)WW_STATE_READ_ONLY,
-		ours.array));
+	ww_try(init_offer(&offer, memory, broker, &ours));
 	offer.put.life = (uint8_t)ours.life;
 	offer.put.mode = ours.mode;
 	offer.put.gid = ours.gid;
 	offer.put.ttl_ns = ours.ttl_ns;
-	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
+	offer.put.flags |= ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
 	ww_try(ww_part_name_new(memory, broker, name, &part_name));

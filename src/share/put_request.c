@@ -70,10 +70,35 @@ static ww_status add_fds(struct ww_put_request *offer, struct ww_mapping *mappin
 	return add_fd(offer, mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
 }
 
-ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *memory,
+static void describe(struct ww_put_request *offer, struct ww_description *description,
 	uint32_t state, const struct ww_array *array)
 {
 	struct ww_wire_put *put = &offer->put;
+
+	put->kind = WW_WIRE_KIND_MEMORY;
+	put->state = (uint8_t)state;
+	put->bytes = description->bytes;
+	memcpy(put->id, description->object_id, sizeof(put->id));
+	memcpy(put->home_uuid, description->home_uuid, sizeof(put->home_uuid));
+	description->access = state != WW_STATE_SEALED ? WW_ACCESS_WRITE : WW_ACCESS_READ;
+	put->description_bytes = ww_object_description_encode(description, array, put->description);
+}
+
+ww_status ww_put_request_init_further(struct ww_put_request *offer, const struct ww_memory *memory,
+	uint32_t state, const struct ww_array *array)
+{
+	struct ww_description description;
+
+	memset(offer, 0, sizeof(*offer));
+	ww_try(ww_memory_describe(memory, &description));
+	describe(offer, &description, state, array);
+	offer->put.flags = WW_WIRE_PUT_FLAG_FURTHER;
+	return WW_OK;
+}
+
+ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *memory,
+	uint32_t state, const struct ww_array *array)
+{
 	bool has_writers = state != WW_STATE_SEALED;
 	struct ww_description description;
 
@@ -84,14 +109,7 @@ ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *me
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot put a memory into a broker that is mapped read-only here; let its maker put it, "
 			"as sealed if that has made it read-only");
-	put->kind = WW_WIRE_KIND_MEMORY;
-	put->state = (uint8_t)state;
-	put->bytes = description.bytes;
-	memcpy(put->id, description.object_id, sizeof(put->id));
-	memcpy(put->home_uuid, description.home_uuid, sizeof(put->home_uuid));
-	description.access = has_writers ? WW_ACCESS_WRITE : WW_ACCESS_READ;
-	put->description_bytes = ww_object_description_encode(&description, array,
-		put->description);
+	describe(offer, &description, state, array);
 	if (description.backing == WW_BACKING_MEMFD)
 		offer->host_bytes = description.bytes;
 	else if (ww_backing_is_foreign(description.backing))

@@ -36,6 +36,13 @@ struct ww_put_request {
  */
 ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *memory,
 	uint32_t state, const struct ww_array *array);
+
+/*
+ * The same for a memory that another process put and this one holds, which only gets a further
+ * name: without descriptors.
+ */
+ww_status ww_put_request_init_further(struct ww_put_request *offer, const struct ww_memory *memory,
+	uint32_t state, const struct ww_array *array);
 void ww_put_request_fini(struct ww_put_request *offer);
 #define WW_AUTO_PUT_REQUEST WW_CLEANUP(ww_put_request_fini)
 

@@ -74,6 +74,27 @@ SCENE_CASE(life_kept, WW_CAP_EXPORT)
 	}
 }
 
+/* What is sealed is mapped for reading only: so can be what gets a further name. */
+SCENE_CASE(life_goes_on_under_a_name_of_a_reader, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_memory *memory;
+
+	start_maker(&maker, 1, "put first");
+	agent_start(&other, NULL);
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "first", NULL, 0, NULL, &memory, NULL));
+	scene_put(memory, "second", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
+	MUST_OK(ww_broker_stat(scene.broker, "second", &info));
+	MUST_EQUAL(0, info.is_own);
+	agent_end(&maker);
+	agent_must(&other, WW_OK, "get second");
+	agent_must(&other, WW_OK, "verify 1");
+	MUST_OK(ww_broker_end(scene.broker, "second", NULL));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "another process made it",
+		ww_memory_put(memory, scene.broker, "third", NULL, 0, NULL));
+	ww_memory_unref(memory);
+}
+
 SCENE_CASE(life_kept_expires, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);

@@ -266,7 +266,7 @@ static void must_be_for_reading(ww_memory *memory)
 		ww_memory_export(memory, scene.broker,
 			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE), NULL,
 			&more));
-	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
+	MUST_REFUSE(WW_ERR_EXISTS, "alone may name it",
 		ww_memory_put(memory, scene.broker, NULL,
 			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER,
 				.state = WW_STATE_SHARED, ),

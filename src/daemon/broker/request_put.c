@@ -29,6 +29,9 @@
 /* The first version in which an object may stay. */
 #define STAYS_VERSION 4
 
+/* The first version in which a put may only give a name. */
+#define FURTHER_VERSION 8
+
 /* The first version with files that count deliveries. */
 #define COUNTS_VERSION 6
 
@@ -78,9 +81,12 @@ static ww_status put_check_stays(const struct peer *peer, const struct ww_wire_p
 
 static ww_status put_check_flags(const struct peer *peer, const struct ww_wire_put *put)
 {
-	uint32_t known = peer->version < STAYS_VERSION
-		? WW_WIRE_PUT_FLAG_REPLACE
-		: WW_WIRE_PUT_FLAG_REPLACE | WW_WIRE_PUT_FLAG_STAYS;
+	uint32_t known = WW_WIRE_PUT_FLAG_REPLACE;
+
+	if (peer->version >= STAYS_VERSION)
+		known |= WW_WIRE_PUT_FLAG_STAYS;
+	if (peer->version >= FURTHER_VERSION)
+		known |= WW_WIRE_PUT_FLAG_FURTHER;
 
 	if (put->flags & ~known)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a put", put->flags);
@@ -451,6 +457,10 @@ static ww_status put_checked(struct peer *peer, struct ww_wire_put *put, bool wa
 	if (put->part)
 		return put_part(peer, put, gid);
 	present = object_find_id(&peer->server->registry, put->id);
+	if (!present && put->flags & WW_WIRE_PUT_FLAG_FURTHER)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the memory is not in this broker any more, and another process made it; that one can "
+			"put it again, or copy it");
 	return present ? put_again(peer, present, put, gid) : put_new(peer, put, gid, was_reserved);
 }
 
