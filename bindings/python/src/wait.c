@@ -11,8 +11,8 @@
  * The library takes one flag for a call. In the main thread that is main_cancel, which Cancel.set()
  * sets, too, while the call is given this Cancel. So signals end such a wait as well.
  *
- * To take the signals and give them back costs more than most calls of the library. So wait_brief()
- * tries the call without waiting first.
+ * To look at the signals costs more than most calls of the library. So wait_brief() tries the call
+ * without waiting first, and our handlers stay between waits.
  *
  * Only signals that had a handler are taken. Other threads wait without this, since Python runs
  * handlers in the main thread only.
@@ -64,7 +64,6 @@ static bool watch_take(void)
 	struct sigaction action = {.sa_sigaction = signal_arrived};
 	bool has_taken = false;
 
-	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < SIGNALS; i++) {
 		struct sigaction now;
 
@@ -74,18 +73,23 @@ static bool watch_take(void)
 		watch.former[i] = now;
 		watch.taken[i] = has_taken = true;
 		action.sa_flags = SA_SIGINFO | (now.sa_flags & SA_ONSTACK);
+		action.sa_mask = now.sa_mask;
 		sigaction(signals[i], &action, NULL);
 	}
 	return has_taken;
 }
 
-/* A handler that Python ran meanwhile may have set another one, which stays. */
+/*
+ * Gives back a handler that has system calls restarted (signal.siginterrupt()), which ours has not.
+ * A handler that Python ran meanwhile may have set another one, which stays.
+ */
 static void watch_end(void)
 {
 	struct sigaction now;
 
 	for (size_t i = 0; i < SIGNALS; i++) {
-		if (watch.taken[i] && sigaction(signals[i], NULL, &now) == 0 && is_ours(&now))
+		if (watch.taken[i] && watch.former[i].sa_flags & SA_RESTART &&
+			sigaction(signals[i], NULL, &now) == 0 && is_ours(&now))
 			sigaction(signals[i], &watch.former[i], NULL);
 		watch.taken[i] = false;
 	}
@@ -111,12 +115,12 @@ static ww_status run(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *can
 
 /*
  * A signal that came before our handlers stood has only set Python's flag, so this is looked at
- * when they do. A handler that Python runs here may set other ones, and may wait itself.
+ * once more when one was taken. A handler that Python runs here may set other ones, and may wait
+ * itself.
  * Return: false with an exception
  */
 static bool watch_begin(void)
 {
-	watch_take();
 	do {
 		if (PyErr_CheckSignals() < 0)
 			return false;
