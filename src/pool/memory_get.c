@@ -47,6 +47,7 @@ static ww_status get_once(struct get *get, uint64_t timeout_ns)
 	const struct ww_description *memory = &grant.description.memory;
 	ww_status status;
 
+	get->part = 0;
 	ww_get_reply_init(&grant, get->broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
 	grant.takes_slices = true;
 	status = ww_get_reply_ask_name(&grant, &message, get->name, get->params, timeout_ns,
@@ -90,6 +91,8 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	do {
 		status = get_once(&get, ww_slice_tries_left_ns(&tries));
 	} while (ww_slice_tries_go_on(&tries, status, get.part));
+	if (status == WW_ERR_NOT_FOUND && get.part)
+		return ww_fail_slice_name(name);
 	if (status != WW_OK)
 		return status;
 	*out_memory = get.memory;

@@ -349,6 +349,7 @@ static ww_status object_take_name(struct ww_object *object, struct ww_broker *br
 
 	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
 	grant.takes_slices = true;
+	object->token.slice = 0;
 	status = ww_get_reply_ask_name(&grant, &message, name, params, timeout_ns, &opened);
 	if (status != WW_OK)
 		return status;
@@ -401,6 +402,8 @@ ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get
 		status = object_take_name(object, broker, name, &ours,
 			ww_slice_tries_left_ns(&tries), &described);
 	} while (ww_slice_tries_go_on(&tries, status, object->token.slice));
+	if (status == WW_ERR_NOT_FOUND && object->token.slice)
+		return ww_fail_slice_name(name);
 	if (status != WW_OK)
 		return status;
 	*out_object = ww_steal(object);

@@ -80,10 +80,8 @@ static ww_status choose_life(const struct ww_memory *memory, struct ww_put_param
 		ours->life = has_owner ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	if (has_owner && ours->life != WW_LIFE_OWNER)
 		return ww_fail(WW_ERR_INVALID,
-			"%s: put it with WW_LIFE_OWNER, or copy it (ww_memory_copy_in())",
-			is_slice(memory)
-				? "a slice lives as long as its owner has the pool"
-				: "memory that was wrapped lives as long as its owner keeps it");
+			"memory that was wrapped, and a slice of a pool, live as long as their owner keeps "
+			"them: put it with WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
 	return WW_OK;
 }
 
