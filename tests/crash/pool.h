@@ -4,7 +4,8 @@
  *
  * The cast: an OWNER, which cuts slices and sends tokens of them, and seven HOLDERS, which import,
  * hold, pass on to each other and let go, in any order and by streams that lag behind. Letters go
- * by datagram; one that cannot be delivered is not: its escrow ends. The director, which runs the
+ * by datagram; one that cannot be delivered is not: its escrow ends. The owner also gives slices
+ * names, each in place of the last one, by which holders get them. The director, which runs the
  * cases, kills and starts anew.
  *
  * Every slice has one word of 32 bits all over, made of its number, which no other slice ever has.
@@ -31,6 +32,7 @@
 #define POOL_BYTES   (4 * MIB)
 #define POOL_CHUNK   (2 * MIB)
 #define SLICE_MOST   (512 * UINT64_C(1024))
+#define POOL_NAMES   4
 
 /* A token in the post. */
 struct letter {
@@ -46,7 +48,8 @@ struct board {
 	atomic_ulong allocated;
 	atomic_ulong full; /* there was no room */
 	atomic_ulong imported;
-	atomic_ulong late; /* the slice was gone */
+	atomic_ulong fetched; /* by their names */
+	atomic_ulong late;    /* the slice was gone */
 	atomic_ulong passed;
 	atomic_ulong verified;
 	atomic_ulong streamed;                /* let go of by a stream that was to fill it yet */
@@ -80,6 +83,9 @@ bool letter_receive(struct player *player, struct letter *out_letter);
 
 /* The word that a slice has all over: by a token of it. */
 uint32_t word_of(const struct ww_token *token);
+
+#define POOL_NAME_BYTES 16
+void pool_name(char out[POOL_NAME_BYTES], uint64_t number);
 
 void slice_fill(struct player *player, ww_memory *slice, uint32_t word);
 void slice_verify(struct player *player, ww_memory *slice, uint32_t word);

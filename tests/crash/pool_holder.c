@@ -91,6 +91,34 @@ static void import(const struct letter *letter)
 	slice_verify(&player, held->memory, held->word);
 }
 
+/* The latest of a name; what it has all over, its number says. */
+static void fetch(struct held *held)
+{
+	static const struct ww_export_params params = {.struct_size = sizeof(params)};
+	char name[POOL_NAME_BYTES];
+	struct ww_token token;
+	ww_status status;
+
+	let_go(held);
+	pool_name(name, draw_from(&player.random, POOL_NAMES));
+	status = ww_memory_get(player.device, player.broker, name,
+		WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL, &held->memory,
+		NULL);
+	if (status == WW_ERR_NOT_FOUND || (status < 0 && is_harmless(status)))
+		return;
+	MUST_OK(status);
+	status = ww_memory_export(held->memory, NULL, &params, NULL, &token);
+	if (status < 0 && is_harmless(status)) {
+		held->memory = ww_memory_unref(held->memory);
+		return;
+	}
+	MUST_OK(status);
+	atomic_fetch_add(&player.board->fetched, 1);
+	held->word = word_of(&token);
+	held->is_scratch = false;
+	slice_verify(&player, held->memory, held->word);
+}
+
 /* INDEX SEED */
 ROLE(role_pool_holder)
 {
@@ -105,7 +133,10 @@ ROLE(role_pool_holder)
 		if (letter_receive(&player, &letter))
 			import(&letter);
 		atomic_fetch_add(&player.board->steps[index_of_me], 1);
-		switch (draw_from(&player.random, 4)) {
+		switch (draw_from(&player.random, 5)) {
+		case 4:
+			fetch(held);
+			break;
 		case 0:
 			use(held);
 			break;

@@ -105,14 +105,15 @@ static void end(void)
 		child_finish(&cast.players[i]);
 	child_tell(&cast.players[0], "alone");
 	child_finish(&cast.players[0]);
-	check_note("%lu slices, %lu times no room, %lu imports, %lu came too late, %lu passed on, "
-		   "%lu let go by streams, %lu looks",
+	check_note("%lu slices, %lu times no room, %lu imports, %lu by name, %lu came too late, "
+		   "%lu passed on, %lu let go by streams, %lu looks",
 		atomic_load(&cast.board->allocated), atomic_load(&cast.board->full),
-		atomic_load(&cast.board->imported), atomic_load(&cast.board->late),
-		atomic_load(&cast.board->passed), atomic_load(&cast.board->streamed),
-		atomic_load(&cast.board->verified));
+		atomic_load(&cast.board->imported), atomic_load(&cast.board->fetched),
+		atomic_load(&cast.board->late), atomic_load(&cast.board->passed),
+		atomic_load(&cast.board->streamed), atomic_load(&cast.board->verified));
 	MUST(atomic_load(&cast.board->imported) > 0);
 	MUST(atomic_load(&cast.board->passed) > 0);
+	MUST(atomic_load(&cast.board->fetched) > 0);
 	board_unmap(cast.board);
 	scene_end();
 }

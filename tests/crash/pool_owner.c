@@ -47,13 +47,16 @@ static bool allocate(ww_memory **out_slice)
 	return true;
 }
 
-/* Return: whether there is a token; a broker that is away gives none. */
+/*
+ * @uses:  0: the token is not for anybody
+ * Return: whether there is a token; a broker that is away gives none.
+ */
 static bool export(ww_memory *slice, uint32_t uses, struct ww_token *out_token)
 {
 	const struct ww_export_params params = {
 		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
-		.escrow_ns = ESCROW_NS,
+		.escrow_ns = uses ? ESCROW_NS : WW_ESCROW_NONE,
 		.uses = uses,
 	};
 	ww_status status = ww_memory_export(slice, owner.player.broker, &params, NULL, out_token);
@@ -104,6 +107,45 @@ static void send_shared(void)
 	owner.slices[place].word = word_of(&letter.token);
 }
 
+/* Who gets it by its name reads it. The slice that had the name is nobody's from then on. */
+static void publish(void)
+{
+	const struct ww_put_params params = {
+		.struct_size = sizeof(params),
+		.flags = WW_PUT_REPLACE,
+	};
+	char name[POOL_NAME_BYTES];
+	struct ww_token token;
+	ww_status status;
+	ww_memory *slice;
+
+	if (!allocate(&slice))
+		return;
+	if (export(slice, 0, &token)) {
+		slice_fill(&owner.player, slice, word_of(&token));
+		pool_name(name, draw_from(&owner.player.random, POOL_NAMES));
+		status = ww_memory_put(slice, owner.player.broker, name, &params, 0, NULL);
+		if (status >= 0 || !atomic_load(&owner.player.board->tolerates))
+			MUST_OK(status);
+	}
+	ww_memory_unref(slice);
+}
+
+/* Also those of an owner that was killed. */
+static void remove_names(void)
+{
+	char name[POOL_NAME_BYTES];
+
+	for (uint64_t i = 0; i < POOL_NAMES; i++) {
+		ww_status status;
+
+		pool_name(name, i);
+		status = ww_broker_remove(owner.player.broker, name);
+		if (status != WW_ERR_NOT_FOUND)
+			MUST_OK(status);
+	}
+}
+
 /* Nobody sees it; its stream writes it after it was let go of. */
 static void use_alone(void)
 {
@@ -125,7 +167,11 @@ static void step(void)
 {
 	struct letter none;
 
-	switch (draw_from(&owner.player.random, 8)) {
+	switch (draw_from(&owner.player.random, 10)) {
+	case 8:
+	case 9:
+		publish();
+		break;
 	case 0:
 	case 1:
 		send_scratch();
@@ -196,6 +242,7 @@ ROLE(role_pool_owner)
 	if (owner.player.lag)
 		MUST_OK(ww_stream_synchronize(owner.player.lag, WW_FOREVER, NULL));
 	role_hear("alone");
+	remove_names();
 	must_have_all();
 	ww_pool_unref(owner.pool);
 	player_end(&owner.player);

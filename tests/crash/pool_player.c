@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,6 +77,11 @@ uint32_t word_of(const struct ww_token *token)
 	MUST_OK(ww_token_info_get(token, &info));
 	MUST(info.slice != 0);
 	return (uint32_t)(info.slice ^ info.slice >> 12) ^ info.object_id[0] * UINT32_C(0x01010101);
+}
+
+void pool_name(char out[POOL_NAME_BYTES], uint64_t number)
+{
+	snprintf(out, POOL_NAME_BYTES, "version-%u", (unsigned int)number);
 }
 
 void slice_fill(struct player *player, ww_memory *slice, uint32_t word)

@@ -12,8 +12,8 @@
  *   revoke S
  *   import S [write] [strict] [anywhere]         anywhere: from the broker that the token names
  *   name S NAME [replace], fetch S NAME [write] [wait_ms=N]      in the broker
- *   chase NAME                  gets it again and again, and looks that all bytes are one, until
- *                               there is no such name
+ *   chase NAME END              gets it again and again, and looks that all bytes are one, until
+ *                               there is an object under the name END
  *   drain S [write]             imports by one token and lets go, until that fails
  *   tell [write] [uses=N]       a token of the pool itself: of the one that is known, else the own
  *   know [map], forget          the pool of such a token

@@ -206,10 +206,14 @@ static void must_be_uniform(ww_memory *slice)
 
 static ww_status obey_chase(void)
 {
+	struct ww_object_info end = WW_INIT(struct ww_object_info);
+	ww_status status = WW_OK;
 	ww_memory *slice;
-	ww_status status;
 
-	while (!(status = fetch(agent_word(1), &slice))) {
+	while (!status && ww_broker_stat(NULL, agent_word(2), &end) == WW_ERR_NOT_FOUND) {
+		status = fetch(agent_word(1), &slice);
+		if (status)
+			break;
 		must_be_uniform(slice);
 		ww_memory_unref(slice);
 	}

@@ -89,6 +89,7 @@ static void partner_makes(struct possessions *mine)
 	mine->pool = make_pool(mine->device, SCENARIO_CHUNK);
 	for (int i = 0; i < 2; i++)
 		mine->slices[i] = make_slice(mine->pool, mine->broker, WW_ESCROW_NONE, &tokens[i]);
+	MUST_OK(ww_memory_put(mine->slices[0], mine->broker, SCENARIO_NAME, NULL, 0, NULL));
 	MUST_EQUAL(sizeof(tokens), write(CHILD_SOCKET, tokens, sizeof(tokens)));
 }
 
@@ -109,6 +110,7 @@ static void partner_drops(struct possessions *mine)
 	for (int i = 0; i < 2; i++)
 		mine->slices[i] = ww_memory_unref(mine->slices[i]);
 	if (mine->pool) {
+		MUST_OK(ww_broker_remove(mine->broker, SCENARIO_NAME));
 		MUST_OK(ww_pool_info_get(mine->pool, &info));
 		MUST_EQUAL(0, info.bytes_used + info.bytes_waiting);
 	}

@@ -88,6 +88,15 @@ static ww_status import(struct scenario *scenario, const struct ww_token *token,
 	return step_gives(status, *out);
 }
 
+static ww_status get(struct scenario *scenario, const char *name, int place)
+{
+	ww_memory **out = &scenario->slices[place];
+	ww_status status = ww_memory_get(scenario->device, scenario->broker, name, NULL, 0, NULL,
+		out, NULL);
+
+	return step_gives(status, *out);
+}
+
 static void unref(struct scenario *scenario, int place)
 {
 	scenario->slices[place] = ww_memory_unref(scenario->slices[place]);
@@ -152,6 +161,10 @@ ww_status pool_scenario_own(const char **out_step)
 	STEP(create(scenario));
 	STEP(alloc(scenario, SCENARIO_SLICE, 0, 0));
 	STEP(alloc(scenario, SCENARIO_CHUNK, SCENARIO_CHUNK, 1));
+	STEP(ww_memory_put(scenario->slices[1], scenario->broker, "own", NULL, 0, NULL));
+	STEP(get(scenario, "own", 2));
+	unref(scenario, 2);
+	STEP(ww_memory_revoke(scenario->slices[1], scenario->broker, NULL));
 	STEP(export(scenario, 0, 0));
 	STEP(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
@@ -164,6 +177,8 @@ ww_status pool_scenario_own(const char **out_step)
 	STEP(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
 	let_go(scenario, 0);
+	must_be(scenario->pool, 0, SCENARIO_CHUNK);
+	STEP(ww_broker_remove(scenario->broker, "own"));
 	STEP(alloc(scenario, SCENARIO_CHUNK, 0, 0));
 	STEP(alloc(scenario, SCENARIO_CHUNK, 0, 1));
 	must_be(scenario->pool, 2 * SCENARIO_CHUNK, 0);
@@ -181,6 +196,8 @@ ww_status pool_scenario_member(const char **out_step)
 	struct scenario *scenario = &all;
 
 	open_all(scenario);
+	STEP(get(scenario, SCENARIO_NAME, 2));
+	unref(scenario, 2);
 	STEP(take(scenario, &scenario_tokens[0]));
 	STEP(map(scenario, 2));
 	unref_object(scenario);

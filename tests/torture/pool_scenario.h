@@ -16,6 +16,7 @@
 
 /* Two slices of a partner's pool, which the second of the following imports. */
 extern struct ww_token scenario_tokens[2];
+#define SCENARIO_NAME "partner" /* of the first of them */
 
 /*
  * A pool of this process, of one chunk, of which a partner has imported a slice since we last
