@@ -317,12 +317,13 @@ struct ww_put_params {
  * A further name: a memory may have up to 4,097 names, and so may the parts of an allocation
  * (ww_memory_wrap()), which are one object. Life held or kept, time to live and array are of the
  * name; mode, group and state are of the object, so a further put needs the same ones. It may come
- * from another process of the same user (or from root) that has got the memory. Each name counts as one object of the user who puts it. The right to any of the names is the right to
- * the whole allocation, since the descriptor covers that: use different allocations for readers who
- * must not see each other's data. All names have life owner, or none has; of a memory of life owner
- * only the process that put it gives names. To name a part of memory of this library, wrap the
- * part. With WW_PUT_REPLACE a name of the memory then stands for that part, and its time to live
- * begins again; processes that got it before keep the part that they have.
+ * from another process of the same user (or from root) that has got the memory. Each name counts as
+ * one object of the user who puts it. The right to any of the names is the right to the whole
+ * allocation, since the descriptor covers that: use different allocations for readers who must not
+ * see each other's data. All names have life owner, or none has; of a memory of life owner only the
+ * process that put it gives names. To name a part of memory of this library, wrap the part. With
+ * WW_PUT_REPLACE a name of the memory then stands for that part, and its time to live begins again;
+ * processes that got it before keep the part that they have.
  *
  * Memory that was wrapped is put with WW_LIFE_OWNER (life 0 means that here; another one returns
  * WW_ERR_INVALID), by the process that wrapped it. Its names end with that part, by its last

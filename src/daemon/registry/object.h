@@ -16,8 +16,8 @@
  * The user of an object pays for it while the object has a name, or a process or an escrow of that
  * user holds it. When only other users keep it, one of them pays; see object_payer.c.
  *
- * A pool has no name of its own, but parts of it, its slices, may have names, which are like further
- * names. They go when its creator has ended or has released it.
+ * A pool has no name of its own, but parts of it, its slices, may have names, which are like
+ * further names. They go when its creator has ended or has released it.
  *
  * An object that counts deliveries (delivery_counts.h) is kept after its creator while some are in
  * flight, but not longer than they say. It has a point in time then, at which it ends. What its
