@@ -230,6 +230,33 @@ POOL_CASE(name_outlives_revoked_tokens, 0, 2 * CHUNK, 0)
 	agent_must(&agent, WW_OK, "remove n");
 }
 
+/* A delivery gives the slice a second number, and the name keeps the first one. */
+POOL_CASE(name_of_a_slice_with_a_delivery, 0, CHUNK, 0)
+{
+	ww_memory *slice = slice_make(pool, CHUNK / 2, 1);
+	ww_memory *other = slice_make(pool, 4096, 2);
+	struct ww_token token;
+	struct child agent;
+
+	name_slice(slice, "n", 0);
+	name_slice(other, "other", 0);
+	MUST_OK(ww_memory_export(slice, NULL,
+		WW_PARAMS(struct ww_export_params, .flags = WW_EXPORT_DELIVERY, .uses = 1), NULL,
+		&token));
+	pool_start(&agent, NULL);
+	pool_show(&agent, &token, 0, 1);
+	MUST_OK(ww_broker_remove(scene.broker, "other"));
+	ww_memory_unref(other);
+	ww_memory_unref(slice);
+	for (int i = 0; i < 2; i++)
+		pool_must_be(pool, 0, CHUNK / 2);
+	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_must(&agent, WW_OK, "remove n");
+	pool_must_be(pool, 0, 0);
+}
+
 /* How the owner of named slices lets go of its pool. */
 enum pool_end_by {
 	BY_CLOSE,

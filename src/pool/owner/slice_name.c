@@ -142,7 +142,8 @@ static void take_names(struct ww_pool *pool, struct ww_wire_part_listing *listin
 	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
 		struct ww_slice *slice = pool->slices[slot];
 
-		if (!slice)
+		/* Once, if it has two slots. */
+		if (!slice || ww_slice_slot(slice->tokens[0].number) != slot)
 			continue;
 		if (!slice->is_listed)
 			slice->name_number = 0;
