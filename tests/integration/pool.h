@@ -99,6 +99,9 @@ void pool_lend(struct child *agent, ww_memory *slice, uint32_t access, int numbe
 /* The same, and then the agent looks at the pattern there and lets go of it. */
 void pool_show(struct child *agent, const struct ww_token *token, int slice, uint32_t seed);
 
+/* From now on this process waits for the broker as long as it takes. */
+void pool_be_patient(void);
+
 /* Kills the broker process and waits until it serves again. */
 void pool_restart_broker(void);
 

@@ -538,6 +538,14 @@ void pool_show(struct child *agent, const struct ww_token *token, int slice, uin
 	agent_must(agent, WW_OK, "unref %d", slice);
 }
 
+void pool_be_patient(void)
+{
+	ww_broker_unref(scene.broker);
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params,
+				       .timeout_ns = UINT64_C(3600000) * MS),
+		&scene.broker));
+}
+
 void pool_restart_broker(void)
 {
 	struct ww_broker_info info = scene_info();

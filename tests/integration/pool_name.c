@@ -2,9 +2,14 @@
 /*
  * pool_name.c - slices under names in the broker: their bytes stay as long as the name
  */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "integration/pool.h"
+#include "support/cancel.h"
 
 #define PUT(...)     WW_PARAMS(struct ww_put_params, __VA_ARGS__)
 #define REPLACEMENTS 300
@@ -254,6 +259,79 @@ POOL_CASE(name_of_a_slice_with_a_delivery, 0, CHUNK, 0)
 	agent_must(&agent, WW_OK, "look 0 1");
 	agent_must(&agent, WW_OK, "unref 0");
 	agent_must(&agent, WW_OK, "remove n");
+	pool_must_be(pool, 0, 0);
+}
+
+/* A call that a thread of its own makes; the broker stands still. */
+struct asker {
+	pthread_t thread;
+	_Atomic pid_t id; /* 0: it has not begun */
+	void (*ask)(void *slice_or_pool);
+	void *slice_or_pool;
+};
+
+static void *run_asker(void *context)
+{
+	struct asker *asker = context;
+
+	atomic_store(&asker->id, gettid());
+	asker->ask(asker->slice_or_pool);
+	return NULL;
+}
+
+/* Return: when it waits for the broker. */
+static void asker_start(struct asker *asker, void (*ask)(void *), void *slice_or_pool)
+{
+	*asker = (struct asker){.ask = ask, .slice_or_pool = slice_or_pool};
+	MUST_EQUAL(0, pthread_create(&asker->thread, NULL, run_asker, asker));
+	while (!atomic_load(&asker->id))
+		sched_yield();
+	thread_wait_asleep(atomic_load(&asker->id));
+}
+
+static void ask_put(void *slice)
+{
+	name_slice(slice, "n", 0);
+}
+
+static void ask_remove(void *unused)
+{
+	(void)unused;
+	(void)ww_broker_remove(scene.broker, "n");
+}
+
+static void ask_room(void *pool)
+{
+	pool_has_no_room(pool, CHUNK, "in use");
+}
+
+/*
+ * The pool is looked at twice, and its lock is held, between the broker's answer to a put and the
+ * note of it: the second look finds that the name is gone already.
+ */
+POOL_CASE(name_is_lost_before_it_is_noted, 0, CHUNK, 0)
+{
+	ww_memory *kept = slice_make(pool, CHUNK / 2, 1);
+	ww_memory *slice = slice_make(pool, CHUNK / 2, 2);
+	struct asker askers[3];
+
+	pool_be_patient();
+	name_slice(kept, "kept", 0);
+	ww_memory_unref(kept);
+	name_slice(slice, "lost", 0);
+	MUST_OK(ww_broker_remove(scene.broker, "lost"));
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	asker_start(&askers[0], ask_put, slice);
+	asker_start(&askers[1], ask_remove, NULL);
+	asker_start(&askers[2], ask_room, pool);
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	for (size_t i = 0; i < CHECK_COUNT(askers); i++)
+		MUST_EQUAL(0, pthread_join(askers[i].thread, NULL));
+	if (is_there("n")) /* it was asked in another order */
+		MUST_OK(ww_broker_remove(scene.broker, "n"));
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK / 2);
+	MUST_OK(ww_broker_remove(scene.broker, "kept"));
 	pool_must_be(pool, 0, 0);
 }
 

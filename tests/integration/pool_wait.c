@@ -105,18 +105,9 @@ SCENE_CASE(wait_in_threads, 0)
 
 /* --- a broker that does not answer --- */
 
-/* The case hangs if one of its calls waits for the broker while that is silent. */
-static void be_patient(void)
-{
-	ww_broker_unref(scene.broker);
-	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params,
-				       .timeout_ns = UINT64_C(3600000) * MS),
-		&scene.broker));
-}
-
 /*
  * An agent has half of the pool, and this process, which has not seen it yet, has let go of that.
- * All processes of the broker stand still.
+ * All processes of the broker stand still. The case hangs if one of its calls waits for it.
  * Return: the other half.
  */
 static ww_memory *begin_silence(void)
@@ -126,7 +117,7 @@ static ww_memory *begin_silence(void)
 	ww_memory *slice;
 
 	scene_begin();
-	be_patient();
+	pool_be_patient();
 	cast.pool = pool_make(scene.device, 2 * CHUNK, 0);
 	slice = slice_make(cast.pool, CHUNK, 1);
 	other = slice_make(cast.pool, CHUNK, 2);

@@ -66,7 +66,7 @@ static ww_status share(struct ww_slice *slice, struct ww_broker *broker, uint64_
 }
 
 /*
- * The slice has a name of this number, or if the put has failed, it may have one. The caller has
+ * The slice has a name of this number, or unless that is sure, it may have one. The caller has
  * the slice, so it was not given back meanwhile; but it may have another number since.
  */
 static ww_status note_name(struct ww_slice *slice, uint64_t number, bool is_sure)
@@ -90,12 +90,14 @@ ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 	struct ww_pool *pool = slice->pool;
+	uint32_t names_lost;
 	ww_status renamed;
 	ww_status status;
 
 	ww_try(offer_init(&offer, slice, view, params));
 	ww_try(ww_lock_unless_cancelled(&pool->lock));
 	status = share(slice, broker, &offer.put.part);
+	names_lost = pool->names_lost;
 	pthread_mutex_unlock(&pool->lock);
 	if (status != WW_OK || !name)
 		return status;
@@ -103,7 +105,9 @@ ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww
 	/* Without the lock: it may wait for room. */
 	status = ww_put_request_put(&offer, &pool->attachments, broker, timeout_ns);
 	pthread_mutex_lock(&pool->lock);
-	renamed = note_name(slice, offer.put.part, status == WW_OK);
+	/* A look meanwhile may have seen that this name was lost already. */
+	renamed = note_name(slice, offer.put.part,
+		status == WW_OK && pool->names_lost == names_lost);
 	pthread_mutex_unlock(&pool->lock);
 	return status == WW_OK ? renamed : status;
 }
