@@ -213,7 +213,10 @@ void object_disown(struct registry *registry, struct object *object);
 /* Whether it may have several names or none, and goes on when it loses one: a memory. */
 bool object_may_have_names(const struct ww_layout_object_record *record);
 
-/* Whether parts of it may have names: a pool, as long as its creator has it. */
+/*
+ * Whether parts of it may have names: a pool with a last will, which ends with its creator or is
+ * kept without these names.
+ */
 bool object_may_have_parts(const struct ww_layout_object_record *record);
 
 /* What the put of an object that counts deliveries says of it: only that can be kept. */
