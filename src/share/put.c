@@ -80,8 +80,9 @@ static ww_status choose_life(const struct ww_memory *memory, struct ww_put_param
 		ours->life = has_owner ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	if (has_owner && ours->life != WW_LIFE_OWNER)
 		return ww_fail(WW_ERR_INVALID,
-			"memory that was wrapped, and a slice of a pool, live as long as their owner keeps "
-			"them: put it with WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
+			"put %s with WW_LIFE_OWNER, or put a copy: it lives as long as its owner %s",
+			is_slice(memory) ? "a slice" : "memory that was wrapped",
+			is_slice(memory) ? "has the pool" : "keeps it");
 	return WW_OK;
 }
 
@@ -93,7 +94,7 @@ static ww_status choose_state(const struct ww_memory *memory, struct ww_put_para
 	if (is_slice(memory) && ours->state != WW_STATE_SHARED)
 		return ww_fail(WW_ERR_INVALID,
 			"a slice of a pool cannot be sealed or put as being written: put it with "
-			"WW_STATE_SHARED when its bytes are there, or copy it (ww_memory_copy_in())");
+			"WW_STATE_SHARED when its bytes are there, or put a copy");
 	return WW_OK;
 }
 

@@ -94,8 +94,10 @@ def test_limits_in_flight(device):
 
 def test_a_slice_by_name(device):
     with warpway.Pool(device) as pool, warpway.Broker() as broker:
-        message = refused(lambda: broker.put("error/slice", pool.empty(4, "uint8")))
-        assert "(token())" in message
+        array = pool.empty(4, "uint8")
+        for given in {"life": "kept"}, {"state": "sealed"}:
+            message = refused(lambda given=given: broker.put("error/slice", array, **given))
+            assert "put a copy" in message
 
 
 def test_a_tensor_for_reading_only(device):
