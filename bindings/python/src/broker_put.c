@@ -95,8 +95,11 @@ static int convert_life(PyObject *value, void *out_life)
 static int convert_state(PyObject *value, void *out_state)
 {
 	static const char *const words[] = {"writing", "sealed", "shared", NULL};
-	int state = convert_word(value, "state", words, WW_STATE_WRITING);
+	int state;
 
+	if (value == Py_None)
+		return 1;
+	state = convert_word(value, "state", words, WW_STATE_WRITING);
 	if (state < 0)
 		return 0;
 	*(uint32_t *)out_state = (uint32_t)state;

@@ -397,7 +397,7 @@ def test_names_are_checked(broker, bad, error):
     ({"life": "long"}, ValueError),
     ({"life": 1}, TypeError),
     ({"state": "removed"}, ValueError),
-    ({"state": None}, TypeError),
+    ({"state": 1}, TypeError),
     ({"ttl": 1}, ValueError),
     ({"ttl": 0, "life": "kept"}, ValueError),
     ({"ttl": -1, "life": "kept"}, ValueError),

@@ -1,5 +1,6 @@
 """Pools: slices, who uses them, and what happens when it is full."""
 import os
+import pickle
 import signal
 import threading
 
@@ -7,6 +8,7 @@ import numpy
 import pytest
 
 import warpway
+from arrays import values_of
 from children import LIMIT_S
 from waits import in_thread, interrupted
 
@@ -142,6 +144,46 @@ def test_a_slice_that_another_process_holds(pool, spawn):
     waiting = in_thread(pool.alloc, CHUNK, timeout=None)
     child.kill()
     assert waiting().nbytes == CHUNK and pool.holders() == []
+
+
+def get_by_name(talk, name):
+    with warpway.Broker() as broker:
+        got = [broker.get(name, access="write"), broker.get(name)]
+        got[0].copy_from(values_of(got[1]) + numpy.float32(1))
+        talk.send([(array.name, array.access, array.memory.is_slice, array.shape) for array in got])
+        talk.recv()
+
+
+@pytest.mark.parametrize("given", [{}, {"life": None, "state": None}, {"life": "owner", "state": "shared"}])
+def test_a_slice_has_a_name(pool, broker, spawn, given):
+    """How long its bytes stay: tests/integration/pool_name.c."""
+    array = pool.empty((2, 3), "float32")
+    array.copy_from(numpy.ones((2, 3), "float32"))
+    broker.put("pool/name", array, **given)
+    info = broker.stat("pool/name")
+    assert array.name == "pool/name" and array.access == "write"
+    assert (info.kind, info.life, info.state, info.shape) == ("memory", "owner", "shared", (2, 3))
+    assert info.bytes == array.memory.nbytes
+    child = spawn(get_by_name, "pool/name")
+    assert child.receive() == [("pool/name", access, True, (2, 3)) for access in ("write", "read")]
+    assert (values_of(array) == 2).all()
+    child.send("end")
+    child.result()
+    broker.remove("pool/name")
+
+
+def test_the_name_of_a_slice_keeps_it(pool, broker):
+    for number in range(3):
+        with pool.empty(CHUNK // 2, "uint8", timeout=LIMIT_S) as array:
+            array.copy_from(numpy.full(CHUNK // 2, number, "uint8"))
+            broker.put("pool/newest", array[1:], replace=True)
+    with pytest.raises(warpway.LimitReached):
+        pool.alloc(CHUNK)
+    with broker.get("pool/newest") as found:
+        assert found.shape == (CHUNK // 2 - 1,) and set(values_of(found)) == {2}
+        broker.remove("pool/newest")
+        assert pickle.loads(pickle.dumps(found)).memory.is_slice
+    assert pool.alloc(CHUNK, timeout=LIMIT_S).nbytes == CHUNK
 
 
 def test_a_pool_may_be_closed_while_an_alloc_waits(device):

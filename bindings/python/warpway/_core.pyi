@@ -644,7 +644,7 @@ class Broker:
         *,
         mode: int = 0o600,
         life: Literal["held", "owner", "kept"] | None = None,
-        state: Literal["writing", "sealed", "shared"] = "sealed",
+        state: Literal["writing", "sealed", "shared"] | None = None,
         ttl: float | None = None,
         group: int | None = None,
         replace: bool = False,
