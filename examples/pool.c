@@ -7,6 +7,9 @@
  * and a mapping; after that a slice costs a few stores into shared memory on either side, and its
  * place is used again as soon as the child has let go: until then the parent waits for room.
  *
+ * Then the parent publishes one result after the other under a name, and the child gets the newest.
+ * A slice stays as long as it has the name, or the child has it.
+ *
  *   pool [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
 #include <spawn.h>
@@ -21,6 +24,9 @@
 #define SLICES      10000
 #define SLICE_BYTES 65536 /* 625 MiB in all; the pool has 8 MiB */
 #define POOL_BYTES  (UINT64_C(8) << 20)
+#define RESULTS     1000
+
+#define PATIENCE_NS UINT64_C(60000000000) /* should the parent fail */
 
 extern char **environ;
 
@@ -34,7 +40,26 @@ static void check(ww_status status)
 	}
 }
 
-static int child(const char *device_name)
+/* Return: how many different ones it has got. */
+static int get_results(ww_device *device, const char *name)
+{
+	int last = -1;
+	int count = 0;
+
+	while (last < RESULTS - 1) {
+		ww_memory *slice;
+		int number;
+
+		check(ww_memory_get(device, NULL, name, NULL, PATIENCE_NS, NULL, &slice, NULL));
+		check(ww_memory_read(slice, 0, &number, sizeof(number), WW_FOREVER, NULL));
+		ww_memory_unref(slice);
+		count += number > last;
+		last = number;
+	}
+	return count;
+}
+
+static int child(const char *device_name, const char *name)
 {
 	struct ww_token token;
 	ww_device *device;
@@ -53,12 +78,13 @@ static int child(const char *device_name)
 		count++;
 	}
 	fprintf(stderr, "child:  %d slices came, the sum of their numbers is %lld\n", count, sum);
+	fprintf(stderr, "child:  got %d results by their name\n", get_results(device, name));
 	ww_device_unref(device);
 	return sum == (long long)SLICES * (SLICES - 1) / 2 ? 0 : 1;
 }
 
 /* Starts this program again, with a pipe for its standard input. */
-static pid_t start_child(char *program, char *selector, int *out_tokens)
+static pid_t start_child(char *program, char *selector, char *name, int *out_tokens)
 {
 	posix_spawn_file_actions_t actions;
 	char role[] = "--child";
@@ -71,7 +97,7 @@ static pid_t start_child(char *program, char *selector, int *out_tokens)
 	for (int i = 0; i < 2; i++)
 		posix_spawn_file_actions_addclose(&actions, tokens[i]);
 	if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL,
-		    (char *[]){program, role, selector, NULL}, environ))
+		    (char *[]){program, role, selector, name, NULL}, environ))
 		exit(1);
 	posix_spawn_file_actions_destroy(&actions);
 	close(tokens[0]);
@@ -96,6 +122,21 @@ static void send_all(ww_pool *pool, int tokens)
 	}
 }
 
+static void publish_all(ww_pool *pool, const char *name)
+{
+	struct ww_put_params put = {.struct_size = sizeof(put), .flags = WW_PUT_REPLACE};
+
+	for (int i = 0; i < RESULTS; i++) {
+		ww_memory *slice;
+
+		check(ww_pool_alloc(pool, SLICE_BYTES, 0, WW_FOREVER, NULL, &slice));
+		check(ww_memory_write(slice, 0, &i, sizeof(i), WW_FOREVER, NULL));
+		check(ww_memory_put(slice, NULL, name, &put, 0, NULL));
+		/* The name keeps the slice until it passes to the next one. */
+		ww_memory_unref(slice);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = POOL_BYTES};
@@ -103,18 +144,21 @@ int main(int argc, char **argv)
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
 	ww_pool *pool;
+	char name[32];
 	int status;
 	int tokens;
 	pid_t pid;
 
-	if (argc == 3 && !strcmp(argv[1], "--child"))
-		return child(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "--child"))
+		return child(argv[2], argv[3]);
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
 	check(ww_pool_create(device, &params, &pool));
-	pid = start_child(argv[0], info.selector, &tokens);
+	snprintf(name, sizeof(name), "pool/%d", (int)getpid());
+	pid = start_child(argv[0], info.selector, name, &tokens);
 	send_all(pool, tokens);
 	close(tokens);
+	publish_all(pool, name);
 	if (waitpid(pid, &status, 0) != pid)
 		return 1;
 	check(ww_pool_info_get(pool, &pool_info));
