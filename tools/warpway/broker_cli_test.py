@@ -659,7 +659,7 @@ def removed_objects_are_told_while_they_are_held():
     expect(told.startswith(b"held: the name is free; its ") and
            told.endswith(f"held by pid {holder.pid} (warpway)\n".encode()), told.decode())
     expect(done("ls", "--names") == b"" and spoken("ls") == [], "it still has a name")
-    expect(b"\n1 more without a name or ended, " in done("ls"), done("ls").decode())
+    expect(b"\n1 more without a name, inside others or ended, " in done("ls"), done("ls").decode())
     listing = spoken("ls", "--all")
     expect([(entry["state"], entry["name"]) for entry in listing] == [("sealed", "")], str(listing))
     refused(1, "no object 'held'", "rm", "--end", "held")

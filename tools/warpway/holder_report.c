@@ -131,26 +131,45 @@ static int compare_holds(const void *a, const void *b)
 	return order ? order : compare_numbers(first->holder, second->holder);
 }
 
+/* A pool comes before its slices that have names, which are in the list with its id. */
 static int compare_objects(const void *a, const void *b)
 {
-	const struct ww_object_info *const *first = a;
-	const struct ww_object_info *const *second = b;
+	const struct ww_object_info *first = *(const struct ww_object_info *const *)a;
+	const struct ww_object_info *second = *(const struct ww_object_info *const *)b;
+	int order = compare_ids(first->object_id, second->object_id);
 
-	return compare_ids((*first)->object_id, (*second)->object_id);
+	if (order == 0)
+		order = compare_numbers(second->kind == WW_OBJECT_POOL,
+			first->kind == WW_OBJECT_POOL);
+	return order;
 }
 
-/* Return: NULL: it is not in the list. */
+/* How many objects by_id has before those of an id. */
+static size_t count_before(const struct holder_report *report, const uint8_t id[WW_OBJECT_ID_BYTES])
+{
+	size_t low = 0;
+	size_t high = report->object_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_ids(report->by_id[middle]->object_id, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Return: the first of this id; NULL: it is not in the list. */
 static const struct ww_object_info *find_object(const struct holder_report *report,
 	const uint8_t id[WW_OBJECT_ID_BYTES])
 {
-	struct ww_object_info wanted;
-	const struct ww_object_info *key = &wanted;
-	const struct ww_object_info *const *object;
+	size_t at = count_before(report, id);
 
-	memcpy(wanted.object_id, id, sizeof(wanted.object_id));
-	object = bsearch(&key, report->by_id, report->object_count, sizeof(const void *),
-		compare_objects);
-	return object ? *object : NULL;
+	return at < report->object_count && !compare_ids(report->by_id[at]->object_id, id)
+		? report->by_id[at]
+		: NULL;
 }
 
 static void link_hold(struct holder_report *report, struct holder_report_hold *hold)
@@ -405,23 +424,6 @@ static void append_owner(struct line *line, const struct ww_object_info *object,
 	append(line, "until %s ends", maker);
 }
 
-/* How many objects by_id has before those of an id. */
-static size_t count_before(const struct holder_report *report, const uint8_t id[WW_OBJECT_ID_BYTES])
-{
-	size_t low = 0;
-	size_t high = report->object_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_ids(report->by_id[middle]->object_id, id) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* A memory with several names is in the list with each of them, and each may keep it. */
 static void append_other_names(struct line *line, const struct holder_report *report,
 	const struct ww_object_info *object)
@@ -441,6 +443,27 @@ static void append_other_names(struct line *line, const struct holder_report *re
 			other->life == WW_LIFE_KEPT ? ", kept" : "");
 		between = ", ";
 	}
+}
+
+/* A name of a slice has the id of the pool, which is in the list, too. */
+static bool is_slice(const struct holder_report *report, const struct ww_object_info *object)
+{
+	const struct ww_object_info *first = find_object(report, object->object_id);
+
+	return first && first->kind == WW_OBJECT_POOL && object->kind != WW_OBJECT_POOL;
+}
+
+/* The broker does not know which processes have the slice: the holds are those of the pool. */
+static void append_slice(struct line *line, const struct holder_report *report,
+	const struct ww_object_info *slice)
+{
+	size_t count;
+	const struct holder_report_hold *holds = holder_report_holds(report, slice, &count);
+	char id[FORMAT_ID_BYTES];
+
+	format_id(slice->object_id, id);
+	append_owner(line, slice, holds, count);
+	append(line, "; a slice of the pool (id %.8s)", id);
 }
 
 static void append_reason(struct line *line, const struct holder_report *report,
@@ -472,6 +495,11 @@ void holder_report_reason(const struct holder_report *report, const struct ww_ob
 	struct line line = {.text = out_text};
 
 	out_text[0] = 0;
+	if (is_slice(report, object)) {
+		append_slice(&line, report, object);
+		return;
+	}
 	append_reason(&line, report, object);
-	append_other_names(&line, report, object);
+	if (object->kind != WW_OBJECT_POOL)
+		append_other_names(&line, report, object);
 }

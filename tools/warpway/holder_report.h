@@ -60,7 +60,8 @@ const struct holder_report_hold *const *holder_report_held(const struct holder_r
  *
  * Such as "kept, no time to live", "kept until lab/start ends", "held by pid 123 (python) and 2
  * tokens in escrow, 41 s left", "held by 1 token in flight, while the exporter lives", "held by pid 4
- * (c); also named 'lab/w', kept", or "ended, but held by pid 4 (c)".
+ * (c); also named 'lab/w', kept", "until pid 4 (c) ends; a slice of the pool (id 0a1b2c3d)", or
+ * "ended, but held by pid 4 (c)".
  */
 void holder_report_reason(const struct holder_report *report, const struct ww_object_info *object,
 	char out_text[HOLDER_REPORT_REASON_BYTES]);

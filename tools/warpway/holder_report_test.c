@@ -22,6 +22,9 @@ enum {
 	INSIDE,
 	ADRIFT,
 	FURTHER, /* another name of the first one */
+	SLICE,
+	POOL,
+	OTHER_SLICE, /* of the same pool */
 	OBJECTS
 };
 
@@ -86,6 +89,9 @@ static int make(void **state)
 		[ADRIFT] = object_of(10, "@5b000000000000000000000000000000/3", WW_STATE_SEALED,
 			WW_LIFE_KEPT),
 		[FURTHER] = object_of(90, "g", WW_STATE_SEALED, WW_LIFE_HELD),
+		[SLICE] = object_of(65, "h", WW_STATE_SHARED, WW_LIFE_OWNER),
+		[POOL] = object_of(65, "", WW_STATE_SHARED, WW_LIFE_HELD),
+		[OTHER_SLICE] = object_of(65, "i", WW_STATE_SHARED, WW_LIFE_OWNER),
 	};
 	const struct ww_holder_info holders[] = {
 		holder_of(7, 70, "python"),
@@ -107,11 +113,14 @@ static int make(void **state)
 		hold_of(5, 60, 0, 3),
 		hold_of(7, 99, 0, 0), /* of an object that is in no list */
 		hold_of(99, 80, 0, 0),
+		hold_of(5, 65, 0, 0),
+		hold_of(1, 65, 1, 0),
 	};
 	struct holder_report *holder_report = test_calloc(1, sizeof(*holder_report));
 
 	holder_report->objects = memcpy(malloc(sizeof(objects)), objects, sizeof(objects));
 	holder_report->object_count = OBJECTS;
+	holder_report->objects[POOL].kind = WW_OBJECT_POOL;
 	holder_report->objects[TIMED].left_ns = 90 * NS_PER_S;
 	holder_report->objects[ORPHAN].pid = 4;
 	holder_report->holders = memcpy(malloc(sizeof(holders)), holders, sizeof(holders));
@@ -153,11 +162,13 @@ UNIT_TEST_WITH(every_object_has_a_reason, make, end)
 	check_why(*state, ORPHAN, "until pid 4 ends");
 	check_why(*state, INSIDE, "kept until a ends");
 	check_why(*state, ADRIFT, "kept until (id 5b000000) ends");
+	check_why(*state, SLICE, "until pid 10 (c) ends; a slice of the pool (id 41000000)");
+	check_why(*state, POOL, "held by pid 10 (c), a process (e?vil)");
 }
 
 UNIT_TEST_WITH(holders_have_what_they_hold, make, end)
 {
-	static const char *const wanted[] = {"c", "d"};
+	static const char *const wanted[] = {"c", "d", ""}; /* the last one: the pool, no slice */
 	const struct holder_report *holder_report = *state;
 	const struct holder_report_hold *const *held;
 	size_t count;
@@ -166,7 +177,7 @@ UNIT_TEST_WITH(holders_have_what_they_hold, make, end)
 		assert_true(
 			holder_report->holders[i - 1].number < holder_report->holders[i].number);
 	held = holder_report_held(holder_report, &holder_report->holders[0], &count);
-	assert_int_equal(count, 2);
+	assert_int_equal(count, 3);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(held[i]->object->name, wanted[i]);
 	held = holder_report_held(holder_report, &holder_report->holders[3], &count);

@@ -3,7 +3,7 @@
  * rm.c - `warpway rm`: remove names from a broker, or end objects
  *
  * A memory goes on without its name while somebody holds it. So that nobody wonders why its bytes
- * are not free, the command says at the end who does.
+ * are not free, the command says at the end who does. The bytes of a slice are not the broker's.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -79,23 +79,50 @@ static int fail_remove(const struct rm *work, ww_status status, const char *word
 	return EXIT_FAILED;
 }
 
-static void print_if_held(const struct holder_report *report, const struct ww_object_info *removed)
+/* Return: whether it is what the name was one of: the memory, or the pool of a slice. */
+static bool is_same(const struct ww_object_info *object, const struct ww_object_info *removed)
 {
+	return object->generation == removed->generation &&
+		!memcmp(object->object_id, removed->object_id, sizeof(object->object_id));
+}
+
+/* Return: NULL: nothing is left. */
+static const struct ww_object_info *find_rest(const struct holder_report *report,
+	const struct ww_object_info *removed)
+{
+	const struct ww_object_info *rest = NULL;
+
 	for (size_t i = 0; i < report->object_count; i++) {
 		const struct ww_object_info *object = &report->objects[i];
-		char why[HOLDER_REPORT_REASON_BYTES];
-		char size[NUMBER_BYTES];
-		char name[WW_NAME_BYTES];
 
-		if (object->name[0] ||
-			memcmp(object->object_id, removed->object_id, sizeof(object->object_id)) !=
-				0)
-			continue;
-		holder_report_reason(report, object, why);
-		number_size_text(object->bytes, size);
-		format_safe(removed->name, name, sizeof(name));
-		printf("%s: the name is free; its %s stay, %s\n", name, size, why);
+		if (is_same(object, removed) && (!rest || object->kind == WW_OBJECT_POOL))
+			rest = object;
 	}
+	return rest;
+}
+
+/* The rest of a memory may have other names. */
+static void print_if_held(const struct holder_report *report, const struct ww_object_info *removed)
+{
+	const struct ww_object_info *rest = find_rest(report, removed);
+	char why[HOLDER_REPORT_REASON_BYTES];
+	char size[NUMBER_BYTES];
+	char name[WW_NAME_BYTES];
+	char other[WW_NAME_BYTES];
+
+	if (!rest)
+		return;
+	number_size_text(removed->bytes, size);
+	format_safe(removed->name, name, sizeof(name));
+	format_safe(rest->name, other, sizeof(other));
+	holder_report_reason(report, rest, why);
+	if (rest->kind == WW_OBJECT_POOL)
+		printf("%s: the name is free; its %s are free in their pool when they have no other "
+		       "name and no process uses them\n",
+			name, size);
+	else
+		printf("%s: the name is free; its %s stay%s%s, %s\n", name, size,
+			*other ? " as " : "", other, why);
 }
 
 /* Nothing was lost if this fails, so it says nothing then. */

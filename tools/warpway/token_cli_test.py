@@ -3,6 +3,7 @@
 
 With the helpers of broker_cli_test.py, and a broker of its own. MAKER is token_cli_maker. Speaks TAP.
 """
+import contextlib
 import os
 import pty
 import re
@@ -83,19 +84,55 @@ def tokens_open_objects():
     refused(1, "what the token names", "get", "--token", "-", data=text)
 
 
-def tokens_name_parts():
+@contextlib.contextmanager
+def made():
+    """The process of MAKER, while it runs, and the token that it prints."""
     maker = subprocess.Popen([MAKER, DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
     try:
-        text = line_of(maker).encode()
+        yield maker.pid, line_of(maker).encode()
+    finally:
+        maker.communicate(timeout=LIMIT_S)
+
+
+def tokens_name_parts():
+    with made() as (_, text):
         expect(done("get", "--token", "-", data=text) == b"hello", "the array's elements, of the part alone")
         done("get", "--token", "-", path_of("part.npy"), data=text)
         expect(read("part.npy") == npy("|u1", (5,), b"hello"), "as .npy")
+
+
+def several_names_are_one_memory():
+    with made() as (pid, _):
         names = spoken("ls", "maker/")
         expect([name["name"] for name in names] == ["maker/one", "maker/two"], str(names))
         listed = done("ls", "maker/").decode()
         expect(f", {names[0]['bytes']} bytes\n" in listed, "the bytes of both names count once: " + listed)
-    finally:
-        maker.communicate(timeout=LIMIT_S)
+        told = done("rm", "maker/one").decode()
+        expect(re.fullmatch(rf"maker/one: the name is free; its \S+ MiB stay as maker/two, held by pid {pid} \(.*\)"
+                            r" and 1 token in escrow, .* left\n", told), told)
+
+
+def slices_have_bytes_of_their_own():
+    """They have the id of their pool, which is in the list with --all."""
+    with made() as (pid, _):
+        slices = spoken("ls", "slice/")
+        expect([entry["name"] for entry in slices] == ["slice/one", "slice/two"], str(slices))
+        expect([entry["bytes"] for entry in slices] == [4096, 4096], str(slices))
+        expect(", 8192 bytes\n" in done("ls", "slice/").decode(), done("ls", "slice/").decode())
+        everything = {}
+        for entry in spoken("ls", "--all"):  # a pool comes before its slices
+            everything.setdefault(entry["id"], entry["bytes"])
+        sums = [[int(number) for number in re.findall(r"^\d+ .*, (\d+) bytes", done("ls", *option).decode(), re.M)]
+                for option in ([], ["--all"])]
+        expect(sums[1] == [sum(everything.values())] == [sum(sums[0])], f"{sums} {everything}")
+        report = spoken("who")
+        why = {entry["name"]: entry["why"] for entry in report["objects"]}
+        expect(re.fullmatch(rf"until pid {pid} \(.*\) ends; a slice of the pool \(id {slices[0]['id'][:8]}\)", why["slice/one"]), str(why))
+        holds = [hold["name"] for entry in report["processes"] if entry["pid"] == pid for hold in entry["holds"]]
+        expect("" in holds and "slice/one" not in holds, f"it holds the pool: {holds}")
+        expect(done("rm", "slice/one") == b"slice/one: the name is free; its 4.0 KiB are free in their pool when they have no other name"
+               b" and no process uses them\n", "that was told")
+        refused(2, "remove the name only", "rm", "--end", "slice/two")
 
 
 def tokens_keep_objects_as_they_say():
@@ -133,4 +170,5 @@ def tokens_grant_what_the_mode_allows():
 
 
 sys.exit(main([what_is_missing_is_told, a_name_is_taken_by_a_process, tokens_open_objects, tokens_name_parts,
+               several_names_are_one_memory, slices_have_bytes_of_their_own,
                tokens_keep_objects_as_they_say, tokens_grant_what_the_mode_allows]))
