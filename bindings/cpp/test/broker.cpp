@@ -363,6 +363,18 @@ TEST("a watch tells of changes")
 	CLAIM(last && last->object().object_id() == mine.info().object_id());
 }
 
+TEST("a slice has a name")
+{
+	const device on = test::device();
+	const broker in = broker::open();
+	const pool stock = pool::create(on);
+	const memory slice = stock.alloc(4096);
+
+	slice.put(in, "cpp/slice");
+	CLAIM(memory::get(on, in, "cpp/slice").memory.pointer() == slice.pointer());
+	in.remove("cpp/slice");
+}
+
 TEST("a pool goes by a token, and home again")
 {
 	const device on = test::device();

@@ -69,8 +69,8 @@ struct import_options {
 /* struct ww_put_params */
 struct put_options {
 	std::uint32_t mode = 0600;
-	warpway::life life = warpway::life::held;
-	object_state state = object_state::sealed;
+	warpway::life life = {};   /* {}: held; for a slice and for memory that was wrapped: owner */
+	object_state state = {};   /* {}: sealed; for a slice: shared */
 	std::uint32_t gid = WW_GID_OWN;
 	bool replace = false;
 	std::optional<std::chrono::nanoseconds> ttl = {}; /* for life::kept; nothing: no end */
