@@ -14,6 +14,7 @@ import warpway.Memory;
 import warpway.Pool;
 import warpway.PoolInfo;
 import warpway.PoolOptions;
+import warpway.PutOptions;
 import warpway.Status;
 import warpway.Stream;
 import warpway.Token;
@@ -92,6 +93,22 @@ class PoolTest {
 				assertEquals(peer.process.pid(), pool.holders().get(0).pid());
 				peer.kill();
 			}
+		}
+	}
+
+	@Test
+	void aSliceHasAName() throws Exception {
+		String name = name("slice");
+		try (Device device = device(); Broker broker = Broker.open();
+				Pool pool = Pool.create(device, small());
+				Memory slice = pool.allocate(4096, NOW)) {
+			slice.view().putInt(0, 43);
+			slice.put(broker, name, new PutOptions());
+			try (Memory got = Memory.get(device, broker, name, Access.WRITE, NOW)) {
+				assertTrue(got.info().isSlice());
+				assertEquals(43, got.view().getInt(0));
+			}
+			broker.remove(name);
 		}
 	}
 

@@ -3,12 +3,15 @@ package warpway;
 
 import java.time.Duration;
 
-/** How a memory is put into a broker: by default for this user, held, and sealed. */
+/**
+ * How a memory is put into a broker: by default for this user, held, and sealed; memory that was
+ * wrapped with life owner; a slice of a pool with life owner, and shared.
+ */
 public final class PutOptions {
 	private int mode;
 	private int gid;
-	private Life life = Life.HELD;
-	private ObjectState state = ObjectState.SEALED;
+	private Life life;
+	private ObjectState state;
 	private boolean replace;
 	private long timeToLiveNs;
 	Layout layout;
