@@ -401,8 +401,8 @@ struct ww_get_params {
  * struct ww_object_info - an object in a broker, under one of its names
  *
  * Of the name are @name, @life, @age_ns, @left_ns, @offset, @span_bytes and @array. The other
- * fields are of the object. For a slice of a pool they are the pool's, but @bytes is the slice's,
- * and @kind is WW_OBJECT_MEMORY.
+ * fields are of the object. For a slice of a pool they are the pool's, but @bytes is the slice's (0
+ * if this process may not read it), and @kind is WW_OBJECT_MEMORY.
  *
  * @struct_size:  set by the caller to sizeof(struct ww_object_info)
  * @kind:         WW_OBJECT_... of token.h
@@ -431,7 +431,7 @@ struct ww_get_params {
  * @array:        how an array lies in the span: its offset counts from the start of the memory that
  *                a call returns
  * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
- * @reserved:     0
+ * @is_slice:     1: a slice of a pool; versions before 0.3.0 store 0
  */
 struct ww_object_info {
 	uint32_t struct_size;
@@ -459,7 +459,7 @@ struct ww_object_info {
 	char name[WW_NAME_BYTES];
 	struct ww_array array;
 	uint32_t memory_kind;
-	uint32_t reserved;
+	uint32_t is_slice;
 };
 
 /**

@@ -127,6 +127,7 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 		.has_array = token->has_array,
 		.array = token->array,
 		.memory_kind = memory_kind,
+		.is_slice = 1,
 	};
 
 	memcpy(ours.object_id, token->object_id, sizeof(ours.object_id));

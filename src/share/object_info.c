@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "wire/array_record.h"
+#include "wire/name.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_object_info)
 #define WITH_ARRAY    (WW_MEMORY_DESCRIPTION_BYTES + WW_ARRAY_RECORD_BYTES)
@@ -88,6 +89,7 @@ static void fill_description(const struct ww_object_description *description,
 static void describe_slice(struct ww_object_info *info)
 {
 	info->kind = WW_OBJECT_MEMORY;
+	info->is_slice = 1;
 	info->bytes = info->span_bytes;
 	info->offset = 0;
 }
@@ -101,7 +103,9 @@ static uint32_t access_of(uint32_t flags)
 
 void ww_object_info_of_entry(const struct ww_wire_entry *entry, struct ww_object_info *out_info)
 {
-	bool may_be_slice = entry->kind == WW_OBJECT_POOL && entry->name[0];
+	/* A pool has no name of its own; what is inside of one has another. */
+	bool is_slice = entry->kind == WW_OBJECT_POOL && entry->name[0] &&
+		!ww_name_is_inside(entry->name);
 	struct ww_object_description description;
 	struct ww_error record;
 
@@ -126,16 +130,18 @@ void ww_object_info_of_entry(const struct ww_wire_entry *entry, struct ww_object
 	memcpy(out_info->object_id, entry->id, sizeof(out_info->object_id));
 	memcpy(out_info->home_uuid, entry->home_uuid, sizeof(out_info->home_uuid));
 	memcpy(out_info->name, entry->name, sizeof(out_info->name));
-	if ((entry->kind != WW_OBJECT_MEMORY && !may_be_slice) || entry->description_bytes == 0)
+	if (entry->kind != WW_OBJECT_MEMORY && !is_slice)
 		return;
+	if (is_slice)
+		out_info->span_bytes = 0;
 	ww_error_save(&record);
-	if (ww_object_description_decode(entry->description, entry->description_bytes,
-		    &description) == WW_OK) {
+	if (entry->description_bytes > 0 &&
+		ww_object_description_decode(entry->description, entry->description_bytes,
+			&description) == WW_OK)
 		fill_description(&description, out_info);
-		if (may_be_slice)
-			describe_slice(out_info);
-	}
 	ww_error_restore(&record);
+	if (is_slice)
+		describe_slice(out_info);
 }
 
 void ww_object_info_of_grant(const struct ww_wire_granted *granted,

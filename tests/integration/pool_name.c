@@ -73,6 +73,8 @@ POOL_CASE(name_comes_home, 0, CHUNK, 0)
 	MUST_EQUAL(4096, info.bytes);
 	MUST_OK(ww_broker_stat(scene.broker, "b", &listed));
 	MUST_EQUAL(WW_OBJECT_MEMORY, listed.kind);
+	MUST_EQUAL(1, listed.is_slice);
+	MUST_EQUAL(1, info.is_slice);
 	MUST_EQUAL(WW_LIFE_OWNER, listed.life);
 	MUST_EQUAL(WW_STATE_SHARED, listed.state);
 	MUST_EQUAL(4096, listed.bytes);

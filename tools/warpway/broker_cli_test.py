@@ -56,7 +56,7 @@ WRONG = [
 ]
 
 OBJECT_KEYS = sorted("name id kind memory device state life mode uid gid user group access pid"
-                     " holders escrows bytes fds age_ns left_ns generation array".split())
+                     " holders escrows bytes fds age_ns left_ns generation array slice".split())
 PROCESS_KEYS = sorted("pid program uid gid user attached held held_bytes put put_bytes age_ns"
                       " holds".split())
 STATUS_KEYS = sorted("address version protocol pid supervisor_pid uid restarts broker_id up_ns objects"

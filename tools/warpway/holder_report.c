@@ -445,14 +445,6 @@ static void append_other_names(struct line *line, const struct holder_report *re
 	}
 }
 
-/* A name of a slice has the id of the pool, which is in the list, too. */
-static bool is_slice(const struct holder_report *report, const struct ww_object_info *object)
-{
-	const struct ww_object_info *first = find_object(report, object->object_id);
-
-	return first && first->kind == WW_OBJECT_POOL && object->kind != WW_OBJECT_POOL;
-}
-
 /* The broker does not know which processes have the slice: the holds are those of the pool. */
 static void append_slice(struct line *line, const struct holder_report *report,
 	const struct ww_object_info *slice)
@@ -495,7 +487,7 @@ void holder_report_reason(const struct holder_report *report, const struct ww_ob
 	struct line line = {.text = out_text};
 
 	out_text[0] = 0;
-	if (is_slice(report, object)) {
+	if (object->is_slice) {
 		append_slice(&line, report, object);
 		return;
 	}

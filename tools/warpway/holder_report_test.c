@@ -121,6 +121,8 @@ static int make(void **state)
 	holder_report->objects = memcpy(malloc(sizeof(objects)), objects, sizeof(objects));
 	holder_report->object_count = OBJECTS;
 	holder_report->objects[POOL].kind = WW_OBJECT_POOL;
+	holder_report->objects[SLICE].is_slice = 1;
+	holder_report->objects[OTHER_SLICE].is_slice = 1;
 	holder_report->objects[TIMED].left_ns = 90 * NS_PER_S;
 	holder_report->objects[ORPHAN].pid = 4;
 	holder_report->holders = memcpy(malloc(sizeof(holders)), holders, sizeof(holders));

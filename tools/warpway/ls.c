@@ -71,27 +71,28 @@ static void add_row(struct view *view, struct table *table, const struct ww_obje
  * The bytes of objects. A memory that has several names is listed once for each, and one that was
  * ended and put again is listed as two objects of one id, but its bytes are there once.
  *
- * Slices with names have the id of their pool, and each has bytes of its own. In a list that has
- * the pool, they do not count: the memory of the pool is there, too.
+ * Slices with names have the id of their pool. With --all they do not count: the memory of the pool
+ * is in the list, too.
  */
 struct sizes {
 	struct size {
 		uint8_t id[WW_OBJECT_ID_BYTES];
-		uint32_t kind;
 		uint64_t bytes;
 	} * items;
 	size_t count;
 	size_t room;
+	uint64_t slices;
 };
 
-/*
- * What there is no memory for is not counted.
- * @bytes:  of the object; 0 of a pool: it is not in the list itself
- */
-static void sizes_add(struct sizes *sizes, const struct ww_object_info *object, uint64_t bytes)
+/* What there is no memory for is not counted. */
+static void sizes_add(struct sizes *sizes, const struct ww_object_info *object)
 {
 	struct size *size;
 
+	if (object->is_slice) {
+		sizes->slices += ls.all ? 0 : object->bytes;
+		return;
+	}
 	if (sizes->count == sizes->room) {
 		size_t room = 2 * sizes->room + 64;
 		struct size *grown = reallocarray(sizes->items, room, sizeof(*grown));
@@ -103,51 +104,34 @@ static void sizes_add(struct sizes *sizes, const struct ww_object_info *object, 
 	}
 	size = &sizes->items[sizes->count++];
 	memcpy(size->id, object->object_id, sizeof(size->id));
-	size->kind = object->kind;
-	size->bytes = bytes;
+	size->bytes = object->bytes;
 }
 
 static int compare_sizes(const void *a, const void *b)
 {
 	const struct size *first = a;
 	const struct size *second = b;
-	int order = memcmp(first->id, second->id, sizeof(first->id));
 
-	return order ? order : (second->kind == WW_OBJECT_POOL) - (first->kind == WW_OBJECT_POOL);
+	return memcmp(first->id, second->id, sizeof(first->id));
 }
 
 /* Frees the list. */
 static uint64_t sizes_sum(struct sizes *sizes)
 {
 	struct size *items = sizes->items;
-	const struct size *first = items; /* of its id; a pool if there is one */
-	uint64_t sum = 0;
+	uint64_t sum = sizes->slices;
 
-	if (!items)
-		return 0;
-	qsort(items, sizes->count, sizeof(*items), compare_sizes);
+	if (items)
+		qsort(items, sizes->count, sizeof(*items), compare_sizes);
 	for (size_t i = 0; i < sizes->count; i++) {
-		if (memcmp(first->id, items[i].id, sizeof(first->id)) != 0)
-			first = &items[i];
-		if (first == &items[i] || (first->kind == WW_OBJECT_POOL && first->bytes == 0))
+		if (i == 0 || compare_sizes(&items[i - 1], &items[i]) != 0)
 			sum += items[i].bytes;
 	}
 	free(items);
 	return sum;
 }
 
-/* So that their slices count. @all: NULL: it is not known, or the list has them. */
-static void sizes_add_pools(struct sizes *sizes, ww_snapshot *all)
-{
-	struct ww_object_info object = WW_INIT(struct ww_object_info);
-
-	for (size_t i = 0; all && ww_snapshot_object(all, i, &object) == WW_OK; i++) {
-		if (object.kind == WW_OBJECT_POOL)
-			sizes_add(sizes, &object, 0);
-	}
-}
-
-static void print_table(struct view *view, ww_snapshot *snapshot, ww_snapshot *all)
+static void print_table(struct view *view, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	struct sizes sizes = {.items = NULL};
@@ -160,9 +144,8 @@ static void print_table(struct view *view, ww_snapshot *snapshot, ww_snapshot *a
 	table_add(&table, "MODE\tOWNER\tBYTES\tKIND\tDEVICE\tHOLDERS\tAGE\tNAME");
 	for (; next(snapshot, &index, &object); count++) {
 		add_row(view, &table, &object);
-		sizes_add(&sizes, &object, object.bytes);
+		sizes_add(&sizes, &object);
 	}
-	sizes_add_pools(&sizes, all);
 	if (count > 0)
 		table_print(&table, stdout);
 	table_fini(&table);
@@ -171,57 +154,40 @@ static void print_table(struct view *view, ww_snapshot *snapshot, ww_snapshot *a
 		view->human ? "" : " bytes");
 }
 
-/* What the list leaves out, which may occupy most of the memory. */
-static void print_rest(struct view *view, ww_snapshot *all)
+/*
+ * What the list leaves out, which may occupy most of the memory. The slices in the list are part of
+ * that. Nothing is said if it fails.
+ */
+static void print_rest(struct request *request)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	OWN(snapshot) ww_snapshot *all = NULL;
 	struct sizes every = {.items = NULL};
 	struct sizes shown = {.items = NULL};
 	char bytes[NUMBER_BYTES];
 	uint64_t every_sum, shown_sum;
 	size_t count = 0;
 
+	if (!request->broker || ls.all || request->words[0] ||
+		ww_snapshot_create(request->broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
+			&all) != WW_OK)
+		return;
 	for (size_t i = 0; ww_snapshot_object(all, i, &object) == WW_OK; i++) {
 		bool is_shown = is_listed(&object) && object.name[0] &&
 			object.state != WW_STATE_REMOVED;
 
 		count += !is_shown;
-		sizes_add(&every, &object, object.bytes);
+		if (!object.is_slice)
+			sizes_add(&every, &object);
 		if (is_shown)
-			sizes_add(&shown, &object, object.bytes);
+			sizes_add(&shown, &object);
 	}
-	sizes_add_pools(&shown, all);
 	every_sum = sizes_sum(&every);
 	shown_sum = sizes_sum(&shown); /* a slice counts with each of its names */
-	view_bytes(view, every_sum > shown_sum ? every_sum - shown_sum : 0, bytes);
+	view_bytes(&request->view, every_sum > shown_sum ? every_sum - shown_sum : 0, bytes);
 	if (count > 0)
 		printf("%zu more without a name, inside others or ended, %s%s: warpway ls --all\n",
-			count, bytes, view->human ? "" : " bytes");
-}
-
-static bool may_have_slices(ww_snapshot *snapshot)
-{
-	struct ww_object_info object = WW_INIT(struct ww_object_info);
-
-	for (size_t i = 0; snapshot && ww_snapshot_object(snapshot, i, &object) == WW_OK; i++) {
-		if (object.life == WW_LIFE_OWNER && object.state == WW_STATE_SHARED)
-			return true;
-	}
-	return false;
-}
-
-/* Nothing is said if the rest is not known. */
-static void print_text(struct request *request, ww_snapshot *snapshot)
-{
-	OWN(snapshot) ww_snapshot *all = NULL;
-	bool has_prefix = request->words[0];
-
-	if (request->broker && (has_prefix ? may_have_slices(snapshot) : !ls.all))
-		(void)ww_snapshot_create(request->broker, NULL,
-			WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED, &all);
-	print_table(&request->view, snapshot, all);
-	if (all && !has_prefix)
-		print_rest(&request->view, all);
+			count, bytes, request->view.human ? "" : " bytes");
 }
 
 static int print_names(ww_snapshot *snapshot)
@@ -265,7 +231,8 @@ static int run(struct request *request)
 		return print_json(&request->view, snapshot);
 	if (ls.names)
 		return print_names(snapshot);
-	print_text(request, snapshot);
+	print_table(&request->view, snapshot);
+	print_rest(request);
 	return 0;
 }
 

@@ -158,7 +158,7 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 	snprintf(mode, sizeof(mode), "%04o", object->mode & 07777);
 	snprintf(user, sizeof(user), "%s", view_user(view, object->uid));
 	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:I,"
-			 " s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:o}",
+			 " s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:o, s:b}",
 		"name", name, "id", id, "kind", format_kind(object->kind), "memory",
 		json_of_memory_kind(object), "device", device, "state", format_state(object->state),
 		"life", format_life(object->life), "mode", mode, "uid", (json_int_t)object->uid,
@@ -168,5 +168,6 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 		(json_int_t)object->escrows, "bytes", (json_int_t)object->bytes, "fds",
 		(json_int_t)object->fd_count, "age_ns", view_json_ns(object->age_ns), "left_ns",
 		view_json_ns(object->left_ns), "generation", (json_int_t)object->generation,
-		"array", object->has_array ? json_of_array(&object->array) : json_null());
+		"array", object->has_array ? json_of_array(&object->array) : json_null(), "slice",
+		(int)object->is_slice);
 }

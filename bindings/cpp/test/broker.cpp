@@ -371,7 +371,8 @@ TEST("a slice has a name")
 	const memory slice = stock.alloc(4096);
 
 	slice.put(in, "cpp/slice");
-	CLAIM(memory::get(on, in, "cpp/slice").memory.pointer() == slice.pointer());
+	const auto got = memory::get(on, in, "cpp/slice");
+	CLAIM(got.memory.pointer() == slice.pointer() && got.info.is_slice());
 	in.remove("cpp/slice");
 }
 

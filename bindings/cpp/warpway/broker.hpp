@@ -74,6 +74,7 @@ public:
 	std::uint32_t escrows() const noexcept { return raw().escrows; }
 	std::uint32_t fd_count() const noexcept { return raw().fd_count; }
 	bool is_own() const noexcept { return raw().is_own != 0; }
+	bool is_slice() const noexcept { return raw().is_slice != 0; }
 	std::uint64_t bytes() const noexcept { return raw().bytes; }
 	std::chrono::nanoseconds age() const noexcept { return detail::to_duration(raw().age_ns); }
 	std::uint64_t generation() const noexcept { return raw().generation; }

@@ -520,7 +520,7 @@ module warpway_constants
     character(kind=c_char) :: name(192) = c_null_char
     type(ww_array) :: array
     integer(c_int32_t) :: memory_kind = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: is_slice = 0
   end type
 
   type, public, bind(c) :: ww_export_params

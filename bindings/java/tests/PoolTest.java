@@ -108,6 +108,7 @@ class PoolTest {
 				assertTrue(got.info().isSlice());
 				assertEquals(43, got.view().getInt(0));
 			}
+			assertTrue(broker.stat(name).isSlice());
 			broker.remove(name);
 		}
 	}

@@ -36,7 +36,7 @@ public record Change(What what, ObjectInfo object, String formerId, long formerG
 	static Change of(Struct event) {
 		What what = Struct.entry(What.values(), event.u32());
 		ObjectInfo object = new ObjectInfo(event.skip(4));
-		String formerId = Struct.hex(event.skip(4).raw(16));
+		String formerId = Struct.hex(event.raw(16));
 		return new Change(what, what == What.OVERFLOW ? null : object,
 				what == What.REPLACED ? formerId : null, event.u64());
 	}

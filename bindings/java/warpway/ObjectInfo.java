@@ -26,11 +26,12 @@ package warpway;
  * @param name empty: none
  * @param layout how an array lies in the span; null: just bytes
  * @param memoryKind of a memory; null: unknown
+ * @param isSlice whether it is a slice of a pool, whose id it then has
  */
 public record ObjectInfo(ObjectKind kind, ObjectState state, Life life, int mode, int uid, int gid,
 		Access access, int pid, int holders, int escrows, boolean isOwn, long bytes, long ageNs,
 		long leftNs, long generation, long offset, long spanBytes, String objectId, String homeUuid,
-		String name, Layout layout, MemoryKind memoryKind) {
+		String name, Layout layout, MemoryKind memoryKind, boolean isSlice) {
 	static final int BYTES = 616;
 
 	ObjectInfo(Struct info) {
@@ -47,6 +48,6 @@ public record ObjectInfo(ObjectKind kind, ObjectState state, Life life, int mode
 		this(kind, state, life, mode, uid, gid, access, pid, holders, escrows, isOwn, info.u64(),
 				info.u64(), info.u64(), info.u64(), info.u64(), info.u64(),
 				Struct.hex(info.raw(16)), Struct.hex(info.raw(16)), info.text(192),
-				info.layout(hasArray), Struct.entry(MemoryKind.values(), info.u32()));
+				info.layout(hasArray), Struct.entry(MemoryKind.values(), info.u32()), info.flag());
 	}
 }

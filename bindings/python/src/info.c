@@ -24,6 +24,7 @@ static PyStructSequence_Field object_fields[] = {
 	{"object_id", "str: 32 hexadecimal digits, the same in every process"},
 	{"shape", "tuple of int, or None: of its array"},
 	{"dtype", "str or None: of its array"},
+	{"is_slice", "bool: a slice of a pool, which then is what `object_id` and `holders` say"},
 	{NULL},
 };
 
@@ -186,7 +187,7 @@ struct info_type {
 };
 
 static const struct info_type types[] = {
-	{CORE_OBJECT_INFO, {"warpway.ObjectInfo", "An object in a broker.", object_fields, 18}},
+	{CORE_OBJECT_INFO, {"warpway.ObjectInfo", "An object in a broker.", object_fields, 19}},
 	{CORE_PROCESS_INFO,
 		{"warpway.ProcessInfo",
 			"A process that is connected to a broker, or holds something.",
@@ -366,6 +367,7 @@ PyObject *object_info_object(struct core *core, const struct ww_object_info *inf
 		info->has_array ? info_numbers(info->array.shape, info->array.ndim)
 				: Py_NewRef(Py_None),
 		info->has_array ? info_dtype(&info->array.dtype) : Py_NewRef(Py_None),
+		PyBool_FromLong(info->is_slice),
 		INFO_END,
 	};
 

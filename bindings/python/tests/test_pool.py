@@ -162,7 +162,7 @@ def test_a_slice_has_a_name(pool, broker, spawn, given):
     broker.put("pool/name", array, **given)
     info = broker.stat("pool/name")
     assert array.name == "pool/name" and array.access == "write"
-    assert (info.kind, info.life, info.state, info.shape) == ("memory", "owner", "shared", (2, 3))
+    assert (info.kind, info.life, info.state, info.shape) == ("memory", "owner", "shared", (2, 3)) and info.is_slice
     assert info.bytes == array.memory.nbytes
     child = spawn(get_by_name, "pool/name")
     assert child.receive() == [("pool/name", access, True, (2, 3)) for access in ("write", "read")]

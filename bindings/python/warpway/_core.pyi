@@ -1290,12 +1290,12 @@ class ObjectInfo(
     structseq[Any],
     tuple[
         str, str, str, str, int, int, int, int, str, int, int, int, bool, float, float | None, str,
-        tuple[int, ...] | None, str | None,
+        tuple[int, ...] | None, str | None, bool,
     ],
 ):
     __match_args__: Final = (
         "name", "kind", "state", "life", "bytes", "mode", "uid", "gid", "access", "pid", "holders", "in_flight",
-        "is_own", "age", "time_left", "object_id", "shape", "dtype",
+        "is_own", "age", "time_left", "object_id", "shape", "dtype", "is_slice",
     )
     @property
     def name(self) -> str: ...
@@ -1333,6 +1333,8 @@ class ObjectInfo(
     def shape(self) -> tuple[int, ...] | None: ...
     @property
     def dtype(self) -> str | None: ...
+    @property
+    def is_slice(self) -> bool: ...
 
 @final
 class ProcessInfo(structseq[Any], tuple[int, int, int, str, bool, int, int, int, int, float, tuple[str, ...]]):
