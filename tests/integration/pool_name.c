@@ -264,6 +264,48 @@ POOL_CASE(name_of_a_slice_with_a_delivery, 0, CHUNK, 0)
 	pool_must_be(pool, 0, 0);
 }
 
+/* The broker is killed before it has read that the slice has another number. */
+static void revoke_in_vain(ww_memory *slice)
+{
+	struct ww_broker_info info = scene_info();
+	ww_cancel *cancel;
+
+	MUST_OK(ww_cancel_create(&cancel));
+	ww_cancel_set(cancel);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	MUST_STATUS(WW_CANCELLED, ww_memory_revoke(slice, NULL, cancel));
+	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	broker_hear_ready(&scene.daemon);
+	ww_cancel_unref(cancel);
+}
+
+/* It is told again when the pool is looked at, or when the tokens are revoked again. */
+POOL_CASE(name_follows_a_revocation_that_failed, 0, CHUNK, 0)
+{
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct child agent;
+
+	pool_start(&agent, NULL);
+	name_slice(slice, "n", 0);
+	revoke_in_vain(slice);
+	name_slice(slice, "more", 0);
+	pool_must_be(pool, CHUNK, 0);
+	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_must(&agent, WW_OK, "unref 0");
+	revoke_in_vain(slice);
+	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK);
+	for (int i = 0; i < 2; i++) {
+		agent_must(&agent, WW_OK, "fetch %d %s", i, i ? "n" : "more");
+		agent_must(&agent, WW_OK, "look %d 1", i);
+		agent_must(&agent, WW_OK, "unref %d", i);
+		agent_must(&agent, WW_OK, "remove %s", i ? "n" : "more");
+	}
+	pool_must_be(pool, 0, 0);
+}
+
 /* A call that a thread of its own makes; the broker stands still. */
 struct asker {
 	pthread_t thread;

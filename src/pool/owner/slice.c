@@ -210,12 +210,10 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
 
 	if (count > pool->waiting_count)
 		count = pool->waiting_count;
-	if (count > 0) {
-		if (!ww_pool_knows_all(pool))
-			(void)ww_pool_meet_holders(
-				pool); /* else those that were shared stay as they are */
+	if (count > 0 && !ww_pool_knows_all(pool))
+		(void)ww_pool_meet_holders(pool); /* else those that were shared stay as they are */
+	if (count > 0 || pool->must_ask_names)
 		ww_pool_meet_names(pool);
-	}
 	while (count-- > 0 && (link = ww_list_take_first(&pool->waiting))) {
 		ww_list_append(&pool->waiting, link); /* the next one begins with another */
 		is_any_free |= sweep(ww_container(link, struct ww_slice, link));

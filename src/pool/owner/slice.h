@@ -65,7 +65,7 @@ struct ww_slice {
 	/* The second one has a number since tokens of both kinds were made. */
 	struct ww_slice_tokens tokens[WW_SLICE_KINDS];
 	uint32_t kind_count; /* of these that have a number */
-	/* The one that its names in the broker say; 0: the broker has said that it has none. */
+	/* The one that its names say, by the broker's last answer; 0: there are none. */
 	uint64_t name_number;
 	bool is_listed; /* while the names are looked at */
 	bool is_used;
@@ -148,7 +148,7 @@ void ww_pool_meet_names(struct ww_pool *pool);
 
 /*
  * The slice, which has a name, has another number from now on: the broker is told.
- * Return: WW_OK; as a request: then its names may lead nowhere.
+ * Return: WW_OK; as a request: then its names may lead nowhere until the names are looked at.
  */
 ww_status ww_slice_rename(struct ww_slice *slice, uint64_t number);
 

@@ -22,6 +22,59 @@
 #define NAMES_PARTS 8 /* version of the protocol from which on a broker does */
 #define PAUSE_NS    UINT64_C(1000000000)
 
+/* --- another number --- */
+
+static bool has_number(const struct ww_slice *slice, uint64_t number)
+{
+	for (uint32_t i = 0; i < slice->kind_count; i++) {
+		if (slice->tokens[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the broker has not answered yet that the slice's names say its present number. */
+static bool is_renaming(const struct ww_slice *slice)
+{
+	return slice->name_number && !has_number(slice, slice->name_number);
+}
+
+/* A request that was not answered is repeated when the names are asked for, which does no harm. */
+static ww_status rename_to(struct ww_slice *slice, uint64_t number)
+{
+	struct ww_pool *pool = slice->pool;
+	struct ww_wire_renumber message = {.from = slice->name_number, .to = number};
+	WW_AUTO_REQUEST struct ww_request request;
+	ww_status status;
+
+	ww_request_init(&request, WW_WIRE_RENUMBER, WW_WIRE_DONE, &message);
+	memcpy(message.id, pool->id, sizeof(message.id));
+	status = ww_broker_client_ask(pool->keys.broker, &request);
+	if (status == WW_OK)
+		slice->name_number = number;
+	else
+		pool->must_ask_names = true;
+	return status;
+}
+
+ww_status ww_slice_rename(struct ww_slice *slice, uint64_t number)
+{
+	if (is_renaming(slice)) /* the names may say either number */
+		ww_try(rename_to(slice, slice->tokens[0].number));
+	return slice->name_number == number ? WW_OK : rename_to(slice, number);
+}
+
+static ww_status finish_renaming(struct ww_pool *pool)
+{
+	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
+		struct ww_slice *slice = pool->slices[slot];
+
+		if (slice && is_renaming(slice))
+			ww_try(rename_to(slice, slice->tokens[0].number));
+	}
+	return WW_OK;
+}
+
 /* --- giving a name --- */
 
 static ww_status offer_init(struct ww_put_request *offer, const struct ww_slice *slice,
@@ -72,17 +125,20 @@ static ww_status share(struct ww_slice *slice, struct ww_broker *broker, uint64_
 static ww_status note_name(struct ww_slice *slice, uint64_t number, bool is_sure)
 {
 	struct ww_pool *pool = slice->pool;
-	uint32_t slot = ww_slice_slot(number);
+	struct ww_slice_tokens *tokens;
 
 	pool->has_names = true;
 	pool->must_ask_names |= !is_sure;
-	if (pool->slices[slot] == slice && ww_slice_tokens_in(slice, slot)->number == number) {
-		slice->name_number = number;
+	if (has_number(slice, number)) {
+		if (!is_renaming(slice))
+			slice->name_number = number;
 		return WW_OK;
 	}
 	slice->name_number = number;
-	slice->tokens[0].is_shared = true;
-	return ww_slice_rename(slice, slice->tokens[0].number);
+	ww_try(ww_slice_choose_tokens(slice, false, &tokens));
+	tokens->is_shared = true;
+	tokens->are_deliveries = false;
+	return ww_slice_rename(slice, tokens->number);
 }
 
 ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww_broker *broker,
@@ -110,18 +166,6 @@ ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww
 		status == WW_OK && pool->names_lost == names_lost);
 	pthread_mutex_unlock(&pool->lock);
 	return status == WW_OK ? renamed : status;
-}
-
-ww_status ww_slice_rename(struct ww_slice *slice, uint64_t number)
-{
-	struct ww_pool *pool = slice->pool;
-	struct ww_wire_renumber message = {.from = slice->name_number, .to = number};
-	WW_AUTO_REQUEST struct ww_request request;
-
-	ww_request_init(&request, WW_WIRE_RENUMBER, WW_WIRE_DONE, &message);
-	memcpy(message.id, pool->id, sizeof(message.id));
-	slice->name_number = number;
-	return ww_broker_client_ask(pool->keys.broker, &request);
 }
 
 /* --- names that were lost --- */
@@ -198,7 +242,9 @@ void ww_pool_meet_names(struct ww_pool *pool)
 	if (pool->ask_again_ns > 0)
 		ww_request_limit_all(WW_POOL_BRIEFLY);
 	ww_error_save(&record);
-	status = ask_names(pool, room);
+	status = pool->must_ask_names ? finish_renaming(pool) : WW_OK;
+	if (status == WW_OK || status == WW_ERR_NOT_FOUND)
+		status = ask_names(pool, room);
 	ww_error_restore(&record);
 	free(room);
 	pool->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
