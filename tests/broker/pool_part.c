@@ -36,3 +36,21 @@ CASE(pool_part_needs_a_page, 0)
 	refuse_part(maker, &put);
 	page_close(&page);
 }
+
+/* It has its own mode, and parts have one of theirs. */
+CASE(pool_part_needs_an_unnamed_pool, 0)
+{
+	struct raw *maker = peer();
+	struct ww_wire_put put = page_object("pool");
+	struct page page;
+
+	page_make(&page);
+	put.kind = WW_WIRE_KIND_POOL;
+	put.state = WW_WIRE_STATE_SHARED;
+	put.fd_access[0] = 3;
+	put.mode = 0666;
+	MUST_OK(page_put(maker, &put, &page));
+	put.mode = 0600;
+	refuse_part(maker, &put);
+	page_close(&page);
+}

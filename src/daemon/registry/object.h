@@ -214,8 +214,8 @@ void object_disown(struct registry *registry, struct object *object);
 bool object_may_have_names(const struct ww_layout_object_record *record);
 
 /*
- * Whether parts of it may have names: a pool with a last will, which ends with its creator or is
- * kept without these names.
+ * Whether parts of it may have names: a pool without a name of its own, whose mode is that of these
+ * names, and with a last will, so that it ends with its creator or is kept without these names.
  */
 bool object_may_have_parts(const struct ww_layout_object_record *record);
 

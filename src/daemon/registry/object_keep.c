@@ -24,8 +24,8 @@ bool object_may_have_names(const struct ww_layout_object_record *record)
 bool object_may_have_parts(const struct ww_layout_object_record *record)
 {
 	return record->kind == WW_WIRE_KIND_POOL && record->state == WW_WIRE_STATE_SHARED &&
-		last_will_find(record->fd_access, record->fd_count) >= 0 &&
-		!ww_name_is_inside((const char *)record->name) && !object_is_kept(record);
+		last_will_find(record->fd_access, record->fd_count) >= 0 && !record->name[0] &&
+		!object_is_kept(record);
 }
 
 bool object_counts_deliveries(const struct ww_layout_object_record *record)
