@@ -167,6 +167,7 @@ void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns)
 		.timeout_ns = timeout_ns,
 		.deadline_ns = ww_clock_deadline_ns(timeout_ns),
 	};
+	ww_error_save(&tries->record);
 }
 
 uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries)
@@ -176,7 +177,8 @@ uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries)
 	if (tries->count == 0 || tries->timeout_ns == 0 || tries->deadline_ns == WW_NEVER)
 		return tries->timeout_ns;
 	now_ns = ww_clock_now_ns();
-	return now_ns < tries->deadline_ns ? tries->deadline_ns - now_ns : 0;
+	/* Not 0: a name that does not come has timed out. */
+	return now_ns < tries->deadline_ns ? tries->deadline_ns - now_ns : 1;
 }
 
 bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64_t part)
@@ -185,6 +187,8 @@ bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64
 		++tries->count < TRIES_MOST;
 
 	tries->last = part;
+	if (goes_on)
+		ww_error_restore(&tries->record);
 	return goes_on;
 }
 

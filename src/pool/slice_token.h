@@ -80,6 +80,7 @@ struct ww_slice_tries {
 	uint64_t deadline_ns;
 	uint64_t last; /* number of that slice */
 	uint32_t count;
+	struct ww_error record; /* as it was before: a call that succeeds in the end leaves it so */
 };
 
 void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns);
