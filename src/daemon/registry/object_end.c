@@ -156,8 +156,12 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	uint64_t maker = record->maker;
 
 	name_loss_tell(registry, object, what);
-	if (object->extra->further)
-		record->maker = OBJECT_ENDS; /* if this broker is killed now, the next goes on */
+	/*
+	 * If this broker is killed now, the next one goes on. But the creator of a pool is not
+	 * forgotten, since it would be told that it is lost; a request is repeated by its client.
+	 */
+	if (object->extra->further && !object->extra->last_will)
+		record->maker = OBJECT_ENDS;
 	while (object->extra->further)
 		further_drop(registry, further_next(registry, object, NULL), what);
 	registry->changed(registry->context, name_first(object), what);
