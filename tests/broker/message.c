@@ -170,7 +170,7 @@ CASE(message_oversized, 0)
 
 CASE(message_codes, 0)
 {
-	static const uint16_t codes[] = {0, 25, 26, 50, 99, 100, 118, 200, 202, 255, 256, 257,
+	static const uint16_t codes[] = {0, 27, 28, 50, 99, 100, 119, 200, 202, 255, 256, 257,
 		0x0900, UINT16_MAX};
 	static const uint16_t replies[] = {WW_WIRE_WELCOME, WW_WIRE_DONE, WW_WIRE_ERROR,
 		WW_WIRE_GRANTED, WW_WIRE_CONDITION, WW_WIRE_EVENT};
@@ -289,7 +289,7 @@ CASE(message_refused_values, 0)
 	put.mode = UINT32_MAX;
 	refuse_put(raw, &put, "mode");
 	put = good;
-	put.flags = 4;
+	put.flags = 8;
 	refuse_put(raw, &put, "flags");
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	refuse_put(raw, &put, "an outer object");

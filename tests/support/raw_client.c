@@ -230,7 +230,7 @@ uint32_t raw_ask_put(struct raw *raw, const struct ww_wire_put *put, const int *
 
 	for (size_t i = 0; i < fd_count && i < WW_WIRE_FDS && put->fd_access[0] == 0; i++)
 		whole.fd_access[i] = 3;
-	bytes = ww_wire_encode_put(&whole, WW_WIRE_VERSION, raw_next(raw, fd_count), raw->out,
+	bytes = ww_wire_encode_put(&whole, raw_version(raw), raw_next(raw, fd_count), raw->out,
 		sizeof(raw->out));
 	post(raw, bytes, fds, fd_count);
 	return raw->serial;
