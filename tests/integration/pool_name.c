@@ -306,6 +306,65 @@ POOL_CASE(name_follows_a_revocation_that_failed, 0, CHUNK, 0)
 	pool_must_be(pool, 0, 0);
 }
 
+/* The broker reads the put later, or is killed before. */
+static void cancel_put(ww_pool *pool, bool is_killed)
+{
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_broker_info info;
+	ww_cancel *cancel;
+
+	name_slice(slice, "former", 0);
+	info = scene_info();
+	MUST_OK(ww_cancel_create(&cancel));
+	ww_cancel_set(cancel);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	MUST_STATUS(WW_CANCELLED, ww_memory_put(slice, scene.broker, "n", NULL, 0, cancel));
+	if (is_killed)
+		MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	if (is_killed)
+		broker_hear_ready(&scene.daemon);
+	ww_cancel_unref(cancel);
+	MUST_OK(ww_broker_remove(scene.broker, "former"));
+	ww_memory_unref(slice);
+}
+
+POOL_CASE(name_of_a_cancelled_put, 0, CHUNK, 0)
+{
+	struct child agent;
+
+	cancel_put(pool, false);
+	pool_must_be(pool, 0, CHUNK);
+	pool_start(&agent, NULL);
+	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_must(&agent, WW_OK, "remove n");
+	pool_must_be(pool, 0, 0);
+	cancel_put(pool, true);
+	pool_must_be(pool, 0, 0);
+	MUST(!is_there("n"));
+}
+
+/* The case hangs if the allocation waits for the broker. */
+POOL_CASE(name_is_put_while_broker_is_silent, 0, CHUNK, 0)
+{
+	ww_memory *slice = slice_make(pool, CHUNK / 2, 1);
+	ww_memory *other;
+
+	pool_be_patient();
+	name_slice(slice, "n", 0);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	MUST_STATUS(WW_ERR_NO_BROKER, ww_memory_put(slice, scene.broker, "more", NULL, 1, NULL));
+	MUST_OK(ww_pool_alloc(pool, CHUNK / 2, 0, 0, NULL, &other));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	ww_memory_unref(other);
+	ww_memory_unref(slice);
+	MUST_OK(ww_broker_remove(scene.broker, "n"));
+	MUST_OK(ww_broker_remove(scene.broker, "more"));
+	pool_comes_to(pool, 0, 0);
+}
+
 /* A call that a thread of its own makes; the broker stands still. */
 struct asker {
 	pthread_t thread;

@@ -22,6 +22,13 @@
 #define NAMES_PARTS 8 /* version of the protocol from which on a broker does */
 #define PAUSE_NS    UINT64_C(1000000000)
 
+/* A broker that did not answer is not asked again at once, and then for a moment only. */
+static void note_silence(struct ww_pool *pool, ww_status status)
+{
+	if (status == WW_ERR_NO_BROKER)
+		pool->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+}
+
 /* --- another number --- */
 
 static bool has_number(const struct ww_slice *slice, uint64_t number)
@@ -54,6 +61,7 @@ static ww_status rename_to(struct ww_slice *slice, uint64_t number)
 		slice->name_number = number;
 	else
 		pool->must_ask_names = true;
+	note_silence(pool, status);
 	return status;
 }
 
@@ -164,6 +172,7 @@ ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww
 	/* A look meanwhile may have seen that this name was lost already. */
 	renamed = note_name(slice, offer.put.part,
 		status == WW_OK && pool->names_lost == names_lost);
+	note_silence(pool, status);
 	pthread_mutex_unlock(&pool->lock);
 	return status == WW_OK ? renamed : status;
 }
@@ -247,7 +256,8 @@ void ww_pool_meet_names(struct ww_pool *pool)
 		status = ask_names(pool, room);
 	ww_error_restore(&record);
 	free(room);
-	pool->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
+	pool->ask_again_ns = 0;
+	note_silence(pool, status);
 	if (status != WW_OK)
 		return;
 	pool->names_lost = lost;
