@@ -274,8 +274,9 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
  * struct ww_put_params - how to put a memory
  * @struct_size: sizeof(struct ww_put_params)
  * @mode:        permission bits, such as 0640; 0: 0600
- * @life:        WW_LIFE_...; 0: held
- * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed; WW_STATE_READ_ONLY, see above
+ * @life:        WW_LIFE_...; 0: held; for memory that was wrapped, and for slices: owner
+ * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed, for slices shared;
+ *               WW_STATE_READ_ONLY, see above
  * @gid:         group; 0: the caller's own group (as WW_GID_OWN); else one of the caller's groups
  * @reserved:    0
  * @flags:       WW_PUT_... bits
@@ -561,7 +562,7 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  * slice, the call needs one more slot of its pool (slices_max) until every process that imported
  * the slice earlier has released it.
  *
- * May block: for one round trip; for a slice only if the pool has no slot left.
+ * May block: for one round trip; for a slice only if it has a name, or the pool has no slot left.
  *
  * If the call failed or was cancelled, the tokens may still become invalid, now or later, because a
  * broker that did not answer may execute the request later. Until the call has returned WW_OK,

@@ -76,11 +76,11 @@
  *
  *   - The owner gives them. A name keeps the slice as a process does that imported it, and the
  *     owner may release the slice. When the name has been removed, has been given to another memory
- *     (WW_PUT_REPLACE) or has ended with the pool, processes that got the slice keep it.
+ *     (WW_PUT_REPLACE) or has ended with the pool, processes that got the slice keep it. Names end
+ *     when the owner ends, or has released the pool and the slices that it uses.
  *   - A get by a name counts as no import by a token.
  *   - ww_memory_revoke() ends the tokens of a slice and leaves its names. If the broker does not
- *     answer it, the names are left and open nothing: remove them, or put the slice again with
- *     WW_PUT_REPLACE.
+ *     answer it, the names open nothing until it answers a later call of the owner about the pool.
  *   - A process that may read one named slice can read the slices beside it, see above; mode and
  *     group are the same for all named slices of a pool.
  *

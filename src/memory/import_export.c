@@ -72,8 +72,8 @@ ww_status ww_memory_describe(const struct ww_memory *memory, struct ww_descripti
 {
 	if (memory->class && memory->class->flags & WW_MEMORY_IS_SLICE)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"a slice of a pool has no descriptor of its own: hand it over by a token "
-			"(ww_memory_export()) or a name (ww_memory_put()), or copy it");
+			"a slice of a pool has no descriptor of its own, and is never being written: hand it "
+			"over by a token (ww_memory_export()) or a name (ww_memory_put()), or copy it");
 	*out = memory->whole ? memory->whole->description : memory->description;
 	if (memory->bytes < out->bytes) {
 		out->span_offset = memory->offset;

@@ -195,8 +195,8 @@ bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64
 ww_status ww_fail_slice_name(const char *name)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"'%.100s' leads to no slice: its pool is ending, or the broker was away while tokens of "
-		"the slice were revoked; then its owner puts it again (WW_PUT_REPLACE)",
+		"'%.100s' leads to no slice: its pool is ending, or the broker was away while its owner "
+		"revoked tokens of the slice; try again when the owner has used the pool",
 		name);
 }
 
