@@ -349,7 +349,7 @@ CASE(message_watcher_only_watches, 0)
 	static const uint16_t codes[] = {WW_WIRE_CONFIRM, WW_WIRE_PUT, WW_WIRE_SEAL, WW_WIRE_GET,
 		WW_WIRE_IMPORT, WW_WIRE_EXPORT, WW_WIRE_RELEASE, WW_WIRE_REMOVE, WW_WIRE_STAT,
 		WW_WIRE_LIST, WW_WIRE_HOLDERS, WW_WIRE_HOLDS, WW_WIRE_RESERVE, WW_WIRE_CANCEL,
-		WW_WIRE_REVOKE};
+		WW_WIRE_REVOKE, WW_WIRE_PARTS, WW_WIRE_RENUMBER};
 	struct raw *raw = watcher();
 	struct ww_wire_condition condition;
 	uint8_t packet[WW_WIRE_HEADER_BYTES];

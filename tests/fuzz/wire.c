@@ -52,7 +52,9 @@ enum {
 	DO(largest, LARGEST)                 \
 	DO(largest_holders, LARGEST_HOLDERS) \
 	DO(object_holds, OBJECT_HOLDS)       \
-	DO(loss, LOSS)
+	DO(loss, LOSS)                       \
+	DO(parts, PARTS)                     \
+	DO(renumber, RENUMBER)
 
 #define TAKE(name, NAME)                                                                 \
 	static ww_status take_##name(void *context, const struct ww_wire_header *header, \
