@@ -124,6 +124,7 @@ static struct ww_wire_put describe_outer(void)
 {
 	struct ww_wire_put message = describe(OUTER, "", WW_WIRE_LIFE_HELD);
 
+	message.kind = WW_WIRE_KIND_POOL;
 	memcpy(message.fd_access, (uint8_t[8]){3, LAST_WILL_ACCESS, DELIVERY_COUNTS}, 8);
 	return message;
 }
@@ -251,6 +252,28 @@ COUNTS_TEST(kept_when_released)
 	object_end(registry, find(fixture, OUTER), WW_WIRE_WHAT_EXPIRED);
 	assert_null(find(fixture, NEEDED));
 	must_be_empty(fixture);
+}
+
+/* Names of its parts are not kept; nor if a former broker was killed before it took them. */
+COUNTS_TEST(kept_without_names)
+{
+	struct holder *creator = begin(fixture, LONG);
+	struct ww_wire_put part = describe(OUTER, "part", WW_WIRE_LIFE_OWNER);
+
+	part.part = 7;
+	assert_ok(object_add_name(registry, find(fixture, OUTER), 7, &part, 7));
+	assert_ptr_equal(find_name(registry, "part"), find(fixture, OUTER));
+	holder_end(registry, creator);
+	assert_non_null(find(fixture, OUTER));
+	assert_null(find_name(registry, "part"));
+	assert_int_equal(registry->name_table.used, 0);
+	object_record(registry, find(fixture, OUTER))->life = WW_WIRE_LIFE_HELD;
+	assert_ok(object_add_name(registry, find(fixture, OUTER), 7, &part, 7));
+	object_record(registry, find(fixture, OUTER))->life = WW_WIRE_LIFE_KEPT;
+	restart(fixture);
+	assert_non_null(find(fixture, OUTER));
+	assert_null(find_name(registry, "part"));
+	object_end(registry, find(fixture, OUTER), WW_WIRE_WHAT_EXPIRED);
 }
 
 /* Who holds a chunk when the time is over keeps it. */

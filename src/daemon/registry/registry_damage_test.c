@@ -172,7 +172,7 @@ static const struct field hold_fields[] = {FIELD(hold, state), FIELD(hold, objec
 static const struct field name_fields[] = {FIELD(name, state), FIELD(name, object),
 	FIELD(name, generation), FIELD(name, sequence), FIELD(name, created_ns),
 	FIELD(name, expires_ns), FIELD(name, uid), FIELD(name, description_bytes),
-	FIELD(name, life)};
+	FIELD(name, life), FIELD(name, part)};
 
 /* Every field of every record of a table. */
 static void damage_table(struct fixture *fixture, int table, size_t record_bytes,
