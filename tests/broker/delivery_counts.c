@@ -77,7 +77,7 @@ CASE(delivery_counts_refused, 0)
 	put.fd_access[2] = COUNTS | 4;
 	refuse(raw, WW_ERR_INVALID, "fd_access", put, &page, file);
 	put = counting_object();
-	refuse(old_peer(), WW_ERR_INVALID, "fd_access", put, &page, file);
+	refuse(old_peer(1), WW_ERR_INVALID, "fd_access", put, &page, file);
 	MUST_OK(raw_put(raw, &put, (int[]){page.reader, page.writer, file}, 3));
 	/* A name does not make it live longer. */
 	memcpy(put.name, "named", 6);

@@ -37,21 +37,6 @@ static struct ww_wire_put put_public(struct raw *raw, const char *name, uint8_t 
 	return put;
 }
 
-static uint32_t count_listed(struct raw *raw, const char *prefix, bool unnamed)
-{
-	struct ww_wire_list list = {.unnamed = unnamed};
-	struct ww_wire_listing listing;
-	uint32_t total = 0;
-
-	strcpy(list.prefix, prefix);
-	do {
-		MUST_OK(raw_call(raw, list, &list, listing, &listing));
-		total += listing.entries.count;
-		list.cursor = listing.next;
-	} while (list.cursor);
-	return total;
-}
-
 CASE(further_names_are_found, 0)
 {
 	struct raw *maker = peer();

@@ -275,7 +275,7 @@ CASE(inside_wait_ends_with_hold, 0)
 
 CASE(inside_not_in_version_1, 0)
 {
-	struct raw *raw = old_peer();
+	struct raw *raw = old_peer(1);
 	struct ww_wire_put outer = put_outer(raw);
 	const char *name = inside(outer.id, "x");
 	struct ww_wire_entry entry;
@@ -485,12 +485,10 @@ CASE(inside_stays_not, 0)
 {
 	struct raw *raw = peer();
 	struct raw *waiter = peer();
-	struct raw *old = attacker();
-	struct ww_wire_hello hello = raw_greeting(old);
+	struct raw *old = old_peer(3);
 	struct ww_wire_put outer = put_outer(raw);
 	struct ww_wire_put put = staying(outer.id, "seat");
 	struct ww_wire_put other = page_object(inside(outer.id, "other"));
-	struct ww_wire_welcome welcome;
 	struct page page;
 	uint32_t serial;
 
@@ -507,9 +505,6 @@ CASE(inside_stays_not, 0)
 	MUST_OK(page_put(raw, &put, &page));
 	MUST_OK(raw_release(raw, put.id));
 	MUST(raw_is_silent(waiter));
-	hello.most = 3;
-	MUST_OK(raw_call(old, hello, &hello, welcome, &welcome));
-	old->version = 3;
 	MUST_OK(get_as(old, "outer"));
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	MUST_REFUSE(WW_ERR_INVALID, "flags", page_put(old, &put, &page));

@@ -42,7 +42,7 @@ CASE(signal_page_is_for_readers, 0)
 	MUST_OK(raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	MUST_EQUAL(1, other->fd_count);
 	/* A program of the protocol's first version can wait for it too. */
-	other = old_peer();
+	other = old_peer(1);
 	MUST_OK(raw_get(other, "page", WW_WIRE_ACCESS_READ, &granted));
 	MUST_EQUAL(1, other->fd_count);
 	MUST_OK(raw_stat(raw, "page", &entry));
@@ -158,7 +158,7 @@ CASE(signal_page_refused, 0)
 	struct ww_wire_put put = page_object("page");
 	struct page page;
 	struct page other;
-	struct raw *old = old_peer();
+	struct raw *old = old_peer(1);
 
 	page_make(&page);
 	page_make(&other);

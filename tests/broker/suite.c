@@ -51,16 +51,16 @@ struct raw *attacker(void)
 	return raw;
 }
 
-struct raw *old_peer(void)
+struct raw *old_peer(uint16_t version)
 {
 	struct raw *raw = attacker();
 	struct ww_wire_hello hello = raw_greeting(raw);
 	struct ww_wire_welcome welcome;
 
-	hello.most = 1;
+	hello.most = version;
 	MUST_OK(raw_call(raw, hello, &hello, welcome, &welcome));
-	MUST_EQUAL(1, welcome.version);
-	raw->version = 1;
+	MUST_EQUAL(version, welcome.version);
+	raw->version = version;
 	return raw;
 }
 
@@ -92,6 +92,21 @@ struct ww_wire_put put_named(struct raw *raw, const char *name)
 
 	MUST_OK(raw_put(raw, &put, NULL, 0));
 	return put;
+}
+
+uint32_t count_listed(struct raw *raw, const char *prefix, bool unnamed)
+{
+	struct ww_wire_list list = {.unnamed = unnamed};
+	struct ww_wire_listing listing;
+	uint32_t total = 0;
+
+	strcpy(list.prefix, prefix);
+	do {
+		MUST_OK(raw_call(raw, list, &list, listing, &listing));
+		total += listing.entries.count;
+		list.cursor = listing.next;
+	} while (list.cursor);
+	return total;
 }
 
 static bool is(uint64_t wanted, uint64_t got)

@@ -70,8 +70,8 @@ struct want {
 };
 void wait_for(struct raw *raw, const struct want *want);
 
-/* A connection from the pool that speaks version 1. */
-struct raw *old_peer(void);
+/* A connection from the pool that speaks this version. */
+struct raw *old_peer(uint16_t version);
 
 /*
  * Kills the broker process and waits until another one serves; and the same process, over another
@@ -90,6 +90,9 @@ struct ww_wire_put put_named(struct raw *raw, const char *name);
  * @time_ns:  runs once, and returns how long it took
  */
 void suite_must_be_at_once(uint64_t (*time_ns)(void *context), void *context);
+
+/* How many entries a listing has. */
+uint32_t count_listed(struct raw *raw, const char *prefix, bool unnamed);
 
 /* The case that runs all the others many times over; in main.c. */
 void suite_repeat(int times);
