@@ -209,6 +209,12 @@ CASE(part_names_agree, 0)
 	MUST_OK(raw_remove(maker, "m", any_id));
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	must_have_parts(maker, &pool, "9 ");
+	/* A pool that has a name itself has a mode by that. */
+	pool = put_pool(maker, &page, "pool");
+	put = part_of(&pool, 9, "of the pool");
+	put.mode = 0644;
+	MUST_REFUSE(WW_ERR_EXISTS, "mode 0600", raw_put(maker, &put, NULL, 0));
+	MUST_OK(name_part(maker, &pool, 9, "of the pool"));
 	page_close(&page);
 }
 
