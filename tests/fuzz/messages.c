@@ -69,6 +69,20 @@ static size_t make_hello(struct message_side *side, const struct ww_wire_header 
 	return ww_wire_encode_hello(&hello, WW_WIRE_LEAST, header, packet, MESSAGE_BYTES);
 }
 
+/* Has a put name a part of a pool, or if it has a signal page, put a pool. */
+static void make_pool(const struct message_side *side, struct ww_wire_put *put)
+{
+	put->kind = WW_WIRE_KIND_POOL;
+	put->state = WW_WIRE_STATE_SHARED;
+	if (side->is_page) {
+		put->fd_access[1] = 3;
+		return;
+	}
+	put->life = WW_WIRE_LIFE_OWNER;
+	put->ttl_ns = 0;
+	put->part = draw_below(3);
+}
+
 static size_t make_put(const struct message_side *side, const struct ww_wire_header *header,
 	uint8_t *packet)
 {
@@ -91,6 +105,8 @@ static size_t make_put(const struct message_side *side, const struct ww_wire_hea
 		memcpy(put.fd_access, (const uint8_t[]){4, 1}, 2);
 	if (put.life == WW_WIRE_LIFE_KEPT && draw_one_in(2))
 		put.ttl_ns = 1 + draw_below(MESSAGE_BRIEF_NS);
+	if (draw_one_in(4))
+		make_pool(side, &put);
 	return ww_wire_encode_put(&put, side->version, header, packet, MESSAGE_BYTES);
 }
 
@@ -158,6 +174,20 @@ static size_t make_by_id(const struct message_side *side, uint16_t code,
 	if (code == WW_WIRE_REVOKE)
 		return ww_wire_encode_revoke(&revoke, side->version, header, packet, MESSAGE_BYTES);
 	return ww_wire_encode_confirm(&confirm, side->version, header, packet, MESSAGE_BYTES);
+}
+
+static size_t make_of_parts(const struct message_side *side, uint16_t code,
+	const struct ww_wire_header *header, uint8_t *packet)
+{
+	struct ww_wire_renumber renumber = {.from = draw_below(3), .to = draw_below(3)};
+	struct ww_wire_parts parts;
+
+	pick_id(renumber.id);
+	memcpy(parts.id, renumber.id, sizeof(parts.id));
+	if (code == WW_WIRE_RENUMBER)
+		return ww_wire_encode_renumber(&renumber, side->version, header, packet,
+			MESSAGE_BYTES);
+	return ww_wire_encode_parts(&parts, side->version, header, packet, MESSAGE_BYTES);
 }
 
 static size_t make_by_name(const struct message_side *side, uint16_t code,
@@ -268,6 +298,9 @@ size_t message_make(struct message_side *side, uint16_t code, const struct ww_wi
 	case WW_WIRE_REVOKE:
 	case WW_WIRE_CONFIRM:
 		return make_by_id(side, code, header, packet);
+	case WW_WIRE_PARTS:
+	case WW_WIRE_RENUMBER:
+		return make_of_parts(side, code, header, packet);
 	case WW_WIRE_REMOVE:
 	case WW_WIRE_STAT:
 	case WW_WIRE_LIST:
@@ -304,7 +337,7 @@ uint16_t message_code(void)
 
 	if (draw_one_in(2))
 		return often[draw_below(sizeof(often) / sizeof(often[0]))];
-	return (uint16_t)(2 + draw_below(WW_WIRE_LOSS - 1));
+	return (uint16_t)(2 + draw_below(WW_WIRE_RENUMBER - 1));
 }
 
 void message_listen(const struct message_side *side, const uint8_t *packet, size_t bytes)

@@ -163,6 +163,10 @@ static size_t make_granted(struct ww_wire_header *header, uint8_t *out, int fds[
 		.name = "a",
 	};
 
+	if (granted.kind >= 128) { /* a slice of a pool */
+		granted.part = granted.kind;
+		granted.kind = WW_WIRE_KIND_POOL;
+	}
 	memcpy(granted.id, world.description.bytes + 32, sizeof(granted.id));
 	granted.description_bytes = kind == WW_WIRE_KIND_MEMORY
 		? describe_memory(granted.description)
@@ -211,7 +215,8 @@ static uint16_t reply_to(uint16_t request)
 		WW_WIRE_DONE, WW_WIRE_DESCRIBED, WW_WIRE_LISTING, WW_WIRE_HOLDER_LISTING,
 		WW_WIRE_HOLD_LISTING, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_CONDITION,
 		WW_WIRE_DONE, WW_WIRE_RECALLED, WW_WIRE_TOTAL_LISTING, WW_WIRE_LARGEST_LISTING,
-		WW_WIRE_LARGEST_HOLDER_LISTING, WW_WIRE_OBJECT_HOLD_LISTING};
+		WW_WIRE_LARGEST_HOLDER_LISTING, WW_WIRE_OBJECT_HOLD_LISTING, WW_WIRE_LOST,
+		WW_WIRE_PART_LISTING, WW_WIRE_DONE};
 
 	FUZZ_MUST(request < sizeof(replies) / sizeof(replies[0]));
 	return replies[request];
