@@ -100,9 +100,64 @@ static void take_token(ww_memory *memory, struct child *agent)
 	agent_must(agent, WW_OK, "import");
 }
 
+/* --- slices under names --- */
+
+static ww_pool *pool;
+static ww_memory *slice;
+
+static ww_memory *put_slice(uint32_t seed)
+{
+	ww_memory *made;
+
+	MUST_OK(ww_pool_alloc(pool, 4096, 0, WW_FOREVER, NULL, &made));
+	pattern_write(made, seed);
+	MUST_OK(ww_memory_put(made, scene.broker, "slice",
+		WW_PARAMS(struct ww_put_params, .flags = WW_PUT_REPLACE), 0, NULL));
+	return made;
+}
+
+static void name_slice(struct child *agent)
+{
+	MUST_OK(ww_pool_create(scene.device,
+		WW_PARAMS(struct ww_pool_params, .kind = WW_MEMORY_HOST, .bytes_max = 2 * MIB),
+		&pool));
+	slice = put_slice(7);
+	agent_must(agent, WW_OK, "get slice");
+	agent_must(agent, WW_OK, "verify 7");
+	agent_must(agent, WW_OK, "drop");
+}
+
+static uint64_t bytes_in_use(void)
+{
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
+
+	MUST_OK(ww_pool_info_get(pool, &info));
+	return info.bytes_used + info.bytes_waiting;
+}
+
+/* The name stays when tokens are revoked, and keeps the slice until it is replaced. */
+static void rename_slice(struct child *agent)
+{
+	MUST_OK(ww_memory_revoke(slice, scene.broker, NULL));
+	ww_memory_unref(slice);
+	agent_must(agent, WW_OK, "get slice");
+	agent_must(agent, WW_OK, "verify 7");
+	ww_memory_unref(put_slice(8));
+	agent_must(agent, WW_OK, "verify 7");
+	agent_must(agent, WW_OK, "drop");
+	agent_must(agent, WW_OK, "get slice");
+	agent_must(agent, WW_OK, "verify 8");
+	agent_must(agent, WW_OK, "drop");
+	MUST_OK(ww_broker_remove(scene.broker, "slice"));
+	MUST(COMES_TRUE(bytes_in_use() == 0));
+	ww_pool_unref(pool);
+}
+
+/* --- the story --- */
+
 /*
  * What has been so far: one kept, with two names, one removed and held, one in escrow and then held
- * by a token.
+ * by a token; a slice with a name.
  */
 static void first_half(struct child *agent)
 {
@@ -114,6 +169,7 @@ static void first_half(struct child *agent)
 	agent_must(agent, WW_OK, "get a wait_ms=forever");
 	agent_must(agent, WW_OK, "verify 1");
 	agent_must(agent, WW_OK, "drop");
+	name_slice(agent);
 	take_token(make(2), agent);
 	agent_must(agent, WW_OK, "verify 2");
 	memory = make(3);
@@ -132,6 +188,7 @@ static void second_half(struct child *agent)
 
 	agent_must(agent, WW_OK, "verify 2");
 	agent_must(agent, WW_OK, "drop");
+	rename_slice(agent);
 	agent_must(agent, WW_OK, "get b write");
 	agent_must(agent, WW_OK, "write 5");
 	memory = scene_get("b", WW_ACCESS_READ);
