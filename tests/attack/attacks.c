@@ -23,10 +23,12 @@
 #include "base/clock.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/page.h"
 #include "support/raw_client.h"
 
 #define OBJECTS 30000
 #define ESCROWS 60000
+#define PARTS   4096 /* of a pool that may have names */
 
 /* A request as it goes over the socket, with descriptors. */
 struct request {
@@ -236,6 +238,36 @@ static void watch(const char *address, size_t connections, void (*ready)(void))
 			(void)raw_watch(&eyes, "none", WW_WIRE_WATCH_FLAG_EXISTING);
 		sockets[i] = eyes.socket;
 	}
+}
+
+/* A pool whose parts have as many names as they may, which its creator asks for. */
+static void parts(const char *address, size_t connections, void (*ready)(void))
+{
+	int *sockets = room(connections);
+	struct request request = {.fd_count = 0};
+	struct ww_wire_put put = page_object("");
+	struct ww_wire_parts message;
+	struct page page;
+	size_t count;
+
+	raw_open_as(&first, address, ATTACKER, ATTACKER);
+	page_make(&page);
+	put.kind = WW_WIRE_KIND_POOL;
+	put.state = WW_WIRE_STATE_SHARED;
+	put.fd_access[0] = 3;
+	MUST_OK(page_put(&first, &put, &page));
+	memset(put.fd_access, 0, sizeof(put.fd_access));
+	put.life = WW_WIRE_LIFE_OWNER;
+	for (put.part = 1; put.part <= PARTS; put.part++) {
+		snprintf(put.name, sizeof(put.name), "part/%llu", (unsigned long long)put.part);
+		MUST_OK(raw_put(&first, &put, NULL, 0));
+	}
+	memcpy(message.id, put.id, sizeof(message.id));
+	count = join_all(address, first.process_id, sockets, connections);
+	request.bytes = ww_wire_encode_parts(&message, WW_WIRE_VERSION, &header, request.packet,
+		sizeof(request.packet));
+	ready();
+	cycle(sockets, count, &request);
 }
 
 /* The supervisor starts another one. */
@@ -596,6 +628,7 @@ const struct attack attacks[] = {
 	{"holds", "exports among many holds and escrows", 500, holds, .leaves_escrows = true},
 	{"list", "lists with a prefix that nothing has", 500, list},
 	{"watch", "watches with a prefix that nothing has", 200, watch},
+	{"parts", "lists the most names that parts of a pool may have", 500, parts},
 	{"awaited", "leaves processes behind at each restart", 4096, awaited},
 	{"inotify", "puts descriptors that are slow to close", 500, inotify},
 	{"epoll", "puts epoll sets", 500, epoll},
