@@ -102,6 +102,7 @@ CASE(part_is_refused, 0)
 	struct ww_wire_put missing = raw_object("");
 	struct ww_wire_put timeline = page_object("");
 	struct ww_wire_put changed[6];
+	struct ww_wire_put named;
 	struct ww_wire_put pool;
 	struct page page;
 
@@ -135,6 +136,9 @@ CASE(part_is_refused, 0)
 	MUST_REFUSE(WW_ERR_STATE, "cannot have names", name_part(maker, &timeline, 7, "n"));
 	MUST_REFUSE(WW_ERR_STATE, "cannot have names", name_part(maker, &sealed, 7, "n"));
 	MUST_REFUSE(WW_ERR_STATE, "cannot have names", name_part(maker, &bare, 7, "n"));
+	/* A pool with a name has a mode by that. */
+	named = put_pool(maker, &page, "pool");
+	MUST_REFUSE(WW_ERR_STATE, "cannot have names", name_part(maker, &named, 7, "n"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker", name_part(maker, &missing, 7, "n"));
 	must_have_parts(maker, &pool, "");
 	page_close(&page);
@@ -209,12 +213,6 @@ CASE(part_names_agree, 0)
 	MUST_OK(raw_remove(maker, "m", any_id));
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	must_have_parts(maker, &pool, "9 ");
-	/* A pool that has a name itself has a mode by that. */
-	pool = put_pool(maker, &page, "pool");
-	put = part_of(&pool, 9, "of the pool");
-	put.mode = 0644;
-	MUST_REFUSE(WW_ERR_EXISTS, "mode 0600", raw_put(maker, &put, NULL, 0));
-	MUST_OK(name_part(maker, &pool, 9, "of the pool"));
 	page_close(&page);
 }
 
@@ -360,23 +358,5 @@ CASE(part_names_of_another_user, AS_ROOT)
 	MUST_REFUSE(WW_ERR_ACCESS, "belongs to user", rename_part(maker, &pool, 7, "bobs"));
 	MUST_OK(raw_end(member, "bobs"));
 	MUST_OK(raw_release(maker, pool.id));
-	page_close(&page);
-}
-
-/* It has its own mode, and parts have one of theirs. */
-CASE(pool_part_needs_an_unnamed_pool, 0)
-{
-	struct raw *maker = peer();
-	struct ww_wire_put put = page_object("pool");
-	struct page page;
-
-	page_make(&page);
-	put.kind = WW_WIRE_KIND_POOL;
-	put.state = WW_WIRE_STATE_SHARED;
-	put.fd_access[0] = 3;
-	put.mode = 0666;
-	MUST_OK(page_put(maker, &put, &page));
-	put.mode = 0600;
-	refuse_part(maker, &put);
 	page_close(&page);
 }

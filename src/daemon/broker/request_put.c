@@ -235,10 +235,10 @@ static ww_status put_check_new_part(const struct peer *peer, const struct object
 	const struct registry *registry = &peer->server->registry;
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object_is_named(registry, object) && (record->mode != put->mode || record->gid != gid))
+	if (object->extra->further && (record->mode != put->mode || record->gid != gid))
 		return ww_fail(WW_ERR_EXISTS,
-			"this pool has names with mode 0%03o and group %" PRIu32
-			"; put this slice with the same, or use another pool",
+			"other slices of this pool have names with mode 0%03o and group %" PRIu32
+			", which are the pool's; put this one with the same, or use another pool",
 			record->mode, record->gid);
 	if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
 		return ww_fail(WW_ERR_QUOTA,
