@@ -69,10 +69,9 @@ static size_t make_hello(struct message_side *side, const struct ww_wire_header 
 	return ww_wire_encode_hello(&hello, WW_WIRE_LEAST, header, packet, MESSAGE_BYTES);
 }
 
-/* Has a put name a part of a pool, or if it has a signal page, put a pool. */
+/* With a signal page the put is of a pool; else it names a part of one. */
 static void make_pool(const struct message_side *side, struct ww_wire_put *put)
 {
-	put->kind = WW_WIRE_KIND_POOL;
 	put->state = WW_WIRE_STATE_SHARED;
 	if (side->is_page) {
 		put->fd_access[1] = 3;
@@ -80,14 +79,14 @@ static void make_pool(const struct message_side *side, struct ww_wire_put *put)
 	}
 	put->life = WW_WIRE_LIFE_OWNER;
 	put->ttl_ns = 0;
-	put->part = draw_below(3);
+	put->part = 1 + put->bytes % 3;
 }
 
 static size_t make_put(const struct message_side *side, const struct ww_wire_header *header,
 	uint8_t *packet)
 {
 	struct ww_wire_put put = {
-		.kind = (uint16_t)pick(1, 6),
+		.kind = (uint16_t)pick(1, 7),
 		.state = (uint8_t)pick(1, 3),
 		.life = (uint8_t)(1 + draw_below(3)),
 		.flags = draw_one_in(3) ? WW_WIRE_PUT_FLAG_REPLACE : 0,
@@ -105,7 +104,7 @@ static size_t make_put(const struct message_side *side, const struct ww_wire_hea
 		memcpy(put.fd_access, (const uint8_t[]){4, 1}, 2);
 	if (put.life == WW_WIRE_LIFE_KEPT && draw_one_in(2))
 		put.ttl_ns = 1 + draw_below(MESSAGE_BRIEF_NS);
-	if (draw_one_in(4))
+	if (put.kind == WW_WIRE_KIND_POOL)
 		make_pool(side, &put);
 	return ww_wire_encode_put(&put, side->version, header, packet, MESSAGE_BYTES);
 }
@@ -179,7 +178,7 @@ static size_t make_by_id(const struct message_side *side, uint16_t code,
 static size_t make_of_parts(const struct message_side *side, uint16_t code,
 	const struct ww_wire_header *header, uint8_t *packet)
 {
-	struct ww_wire_renumber renumber = {.from = draw_below(3), .to = draw_below(3)};
+	struct ww_wire_renumber renumber = {.from = draw_below(4), .to = draw_below(4)};
 	struct ww_wire_parts parts;
 
 	pick_id(renumber.id);
