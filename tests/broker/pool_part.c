@@ -141,6 +141,10 @@ CASE(part_is_refused, 0)
 	MUST_REFUSE(WW_ERR_STATE, "cannot have names", name_part(maker, &named, 7, "n"));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker", name_part(maker, &missing, 7, "n"));
 	must_have_parts(maker, &pool, "");
+	MUST_OK(raw_release(maker, named.id));
+	MUST_OK(raw_release(maker, sealed.id));
+	MUST_OK(raw_release(maker, timeline.id));
+	MUST_OK(raw_release(maker, pool.id));
 	page_close(&page);
 }
 
@@ -213,6 +217,7 @@ CASE(part_names_agree, 0)
 	MUST_OK(raw_remove(maker, "m", any_id));
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	must_have_parts(maker, &pool, "9 ");
+	MUST_OK(raw_release(maker, pool.id));
 	page_close(&page);
 }
 
