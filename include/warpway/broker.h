@@ -313,7 +313,8 @@ struct ww_put_params {
  * more. A second put under the same name succeeds if it has the same mode, life, state, group, time
  * to live (which counts from the first put) and array. Otherwise it returns WW_ERR_EXISTS and
  * changes nothing. With WW_PUT_REPLACE it gives the name another life, time to live, array or part
- * of the memory; to put the memory with another mode, group or state, remove all its names first.
+ * of the memory. To put the memory with another mode or group, remove all its names first; then the
+ * process that made it can do so. What was sealed stays sealed.
  *
  * A further name: a memory may have up to 4,097 names, and so may the parts of an allocation
  * (ww_memory_wrap()), which are one object. Life held or kept, time to live and array are of the
@@ -322,22 +323,25 @@ struct ww_put_params {
  * one object of the user who puts it. The right to any of the names is the right to the whole
  * allocation, since the descriptor covers that: use different allocations for readers who must not
  * see each other's data. All names have life owner, or none has; of a memory of life owner only the
- * process that put it gives names. To name a part of memory of this library, wrap the part. With
- * WW_PUT_REPLACE a name of the memory then stands for that part, and its time to live begins again;
- * processes that got it before keep the part that they have.
+ * process that put it gives names. To name a part of memory of this library, wrap the part, which
+ * follows the rules of that memory. With WW_PUT_REPLACE a name of the memory then stands for that
+ * part, and its time to live begins again; processes that got it before keep the part that they
+ * have.
  *
- * Memory that was wrapped is put with WW_LIFE_OWNER (life 0 means that here; another one returns
- * WW_ERR_INVALID), by the process that wrapped it. Its names end with that part, by its last
- * ww_memory_unref(), before ww_wrap_params.release is called. If the broker does not answer in
- * time, the names may still be there, so release is called only when no part of the allocation is
- * wrapped any more: then the names open nothing.
+ * Memory of other libraries that was wrapped is put with WW_LIFE_OWNER (life 0 means that here;
+ * another one returns WW_ERR_INVALID), by the process that wrapped it. Its names end with that
+ * part, by its last ww_memory_unref(), before ww_wrap_params.release is called. If the broker does
+ * not answer in time, the names may still be there, so release is called only when no part of the
+ * allocation is wrapped any more: then the names open nothing.
  *
  * A slice of a pool is put with WW_LIFE_OWNER and WW_STATE_SHARED (0 means that here; others return
  * WW_ERR_INVALID), by the owner of the pool. The name keeps the slice: also when the owner has
  * released it, its bytes are not allocated again before the name has been removed or given to
- * another memory. When the owner ends, or closes the pool, its names go. All names of slices of a
- * pool have one mode and one group, which the first of them sets, and the right to any of these
- * names is the right to the whole pool: see pool.h. They are at most 4,096 together.
+ * another memory. When the owner ends, or has released the pool and all slices that it uses, the
+ * names go. All names of slices of a pool have one mode and one group, which the first of them
+ * sets, until all have gone. The right to any of these names is the right to the whole pool: see
+ * pool.h. Put slices with a mode such as 0440 if readers shall not write. A part of a slice has a
+ * name by an array with an offset. The names are at most 4,096 together.
  *
  * May block: for one round trip, and up to timeout_ns; for the first slice of a chunk, for several.
  *
@@ -413,7 +417,7 @@ struct ww_get_params {
  * @uid:          owner
  * @gid:          group
  * @access:       WW_ACCESS_... that this process may have, or was granted; 0: none
- * @pid:          of the process that put it, in the broker's pid namespace; 0: not known there
+ * @pid:          of the process that put it first, in the broker's pid namespace; 0: not known
  * @holders:      processes that hold it
  * @escrows:      its tokens in flight
  * @fd_count:     descriptors that the broker holds for it
@@ -432,7 +436,7 @@ struct ww_get_params {
  * @array:        how an array lies in the span: its offset counts from the start of the memory that
  *                a call returns
  * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
- * @is_slice:     1: a slice of a pool; versions before 0.3.0 store 0
+ * @is_slice:     1: a slice of a pool; the release 0.2.0 stores 0
  */
 struct ww_object_info {
 	uint32_t struct_size;
@@ -553,11 +557,12 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  *   - Their escrows end. If an object of life held has no holder any more, it ends.
  *   - A later import with one of them returns WW_ERR_ACCESS; for a slice of a pool,
  *     WW_ERR_NOT_FOUND.
- *   - Another process that has imported the memory keeps its mapping and its hold. This process can
- *     import the old token again: the token opens the memory that the process has already, and
- *     nothing else. A hold that was taken without a mapping can still be mapped: ww_object_map().
+ *   - Another process that has the memory keeps its mapping and its hold. This process can import
+ *     the old token again: the token opens the memory that the process has already, and nothing
+ *     else. A hold that was taken without a mapping can still be mapped: ww_object_map().
  *   - Tokens that are exported later open the memory. Its name opens it, too. A process that
- *     imported the memory earlier can export such tokens, but not for a slice of a pool.
+ *     had the memory before can export such tokens. Of a slice of a pool, its tokens open nothing
+ *     in other processes until it has got the slice anew.
  * For a wrapped memory, or a part of it, the call revokes the tokens of its whole allocation. For a
  * slice, the call needs one more slot of its pool (slices_max) until every process that imported
  * the slice earlier has released it.
@@ -765,7 +770,10 @@ WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
  *
  * Its names are free, and all its tokens in flight end, so no process can get it any more.
  * Processes that hold it keep their mappings. A memory can be put again, by the process that made
- * it.
+ * it. The name of a slice is refused (WW_ERR_INVALID; ww_broker_remove() takes it). The id that is
+ * told of a slice is its pool's, and ww_memory_info.object_id that of its chunk: to end one of
+ * these ends the pool, or the chunk, for all other processes, with all their slices. Then make a
+ * new pool.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (as
  *         ww_broker_remove()); WW_ERR_VERSION (@name is NULL, and the broker speaks a
@@ -867,7 +875,8 @@ struct ww_hold_info {
  * @out_snapshot:  the caller's; NULL on failure
  *
  * If an object has a name during the whole call, the snapshot contains it exactly once for that
- * name. Of several names of one object @object_id is the same: count its bytes once. All users get
+ * name. Of several names of one object @object_id is the same: count its bytes once. But slices of
+ * a pool (@is_slice) have the id of their pool, and each its own bytes. All users get
  * names, owners and sizes, as for files in a directory. They get the array only of objects that
  * they may read.
  *
@@ -928,10 +937,10 @@ enum {
 	/* events were missed (not read in time, or the broker was restarted): list again */
 	WW_WATCH_OVERFLOW = 7,
 	/*
-	 * it has got the name of another object (WW_PUT_REPLACE), or of another part of its own. If
-	 * it is still being written, because the former one was, too, WW_WATCH_READY follows.
-	 * WW_WATCH_REMOVED and WW_WATCH_PUT come instead from a broker of an older version, and
-	 * until all events of WW_WATCH_EXISTING have come
+	 * it has got the name of another object (WW_PUT_REPLACE), or of another part of its own.
+	 * WW_WATCH_READY follows, at once if it is ready. WW_WATCH_REMOVED and WW_WATCH_PUT come
+	 * instead from a broker of an older version, and until all events of WW_WATCH_EXISTING have
+	 * come
 	 */
 	WW_WATCH_REPLACED = 8
 };
@@ -945,7 +954,9 @@ enum {
  * @what:               WW_WATCH_...
  * @object:             the object as it was then; all zero for an overflow. Its own struct_size is
  *                      set by the call
- * @former_id:          for WW_WATCH_REPLACED: id of the object that had the name; else zeros
+ * @former_id:          for WW_WATCH_REPLACED: id of the object that had the name; else zeros. If
+ *                      one slice of a pool replaces another one, both have the pool's id and
+ *                      generation
  * @former_generation:  its number, as in struct ww_object_info; else 0
  */
 struct ww_watch_event {

@@ -99,7 +99,8 @@ struct ww_memory_params {
  * @home_uuid:   UUID of the device that holds the bytes. It is only as the description says if this
  *               process cannot see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for
  *               memory of kind WW_MEMORY_LEGACY
- * @object_id:   128 random bits, the same in every process that maps this memory
+ * @object_id:   128 random bits, the same in every process that maps this memory; of a slice of a
+ *               pool: its chunk's
  * @offset:      if this memory is a span of a memory, an allocation or a chunk: bytes from the
  *               start of that; else 0
  * @total_bytes: bytes of that memory, allocation or chunk; else as @bytes

@@ -63,8 +63,8 @@
  *     pool, or until the escrow's time is over.
  *   - A process that imported a slice can export it again, also after the owner has released it.
  *     That token (WW_TOKEN_PASSED) has no escrow: the exporting process keeps the slice until the
- *     other process has imported it. The token works while any process uses the slice, and after
- *     that until the owner's next call about the pool.
+ *     other process has imported it. The token works while the owner has the pool and any process
+ *     uses the slice, and after that use until the owner's next call about the pool.
  *   - A slice that was exported for reading only is mapped read-only, together with its whole
  *     chunk. A process that may read one slice can therefore read the slices beside it. If users
  *     must not read each other's data, use a pool for each of them.

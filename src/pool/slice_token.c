@@ -195,14 +195,14 @@ bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64
 ww_status ww_fail_slice_name(const char *name)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"'%.100s' leads to no slice: its pool is ending, or the broker was away while its owner "
-		"revoked tokens of the slice; try again when the owner has used the pool",
+		"'%.100s' leads to no slice: its pool is ending or was ended, or its owner revoked tokens "
+		"while the broker was away; if it stays so, have its owner put it anew, from a new pool",
 		name);
 }
 
 ww_status ww_fail_slice_gone(void)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"the slice that the token names was released before it was imported; its owner holds it "
-		"longer, or gives the token more time (ww_export_params.escrow_ns)");
+		"the slice that the token names was released before it was imported, or its tokens were "
+		"revoked; ask its owner for a new token (ww_export_params.escrow_ns gives it more time)");
 }

@@ -78,6 +78,9 @@ static ww_status choose_life(const struct ww_memory *memory, struct ww_put_param
 
 	if (ours->life == 0)
 		ours->life = has_owner ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	if (is_slice(memory) && ours->ttl_ns)
+		return ww_fail(WW_ERR_INVALID,
+			"a slice of a pool has no time to live: remove its name, or put a copy");
 	if (has_owner && ours->life != WW_LIFE_OWNER)
 		return ww_fail(WW_ERR_INVALID,
 			"put %s with WW_LIFE_OWNER, or put a copy: it lives as long as its owner %s",

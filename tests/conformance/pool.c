@@ -492,7 +492,7 @@ SCENE_CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 	}
 }
 
-SCENE_CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
+SCENE_CASE(pool_slice_has_no_descriptor, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	OWN(memory) ww_memory *slice;
@@ -503,8 +503,6 @@ SCENE_CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 	MUST_EQUAL(0, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets));
 	pool = pool_make(scene.device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
-		ww_memory_put(slice, scene.broker, "slice", NULL, 0, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
 		ww_memory_export_fd(slice, WW_ACCESS_READ, &fd, &description));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",

@@ -37,7 +37,7 @@ POOL_CASE(name_keeps_its_slice, 0, CHUNK, 0)
 
 	name_slice(slice, "n", 0);
 	ww_memory_unref(slice);
-	pool_has_no_room(pool, 256, "in use");
+	pool_has_no_room(pool, 256, "1 slices of these have names");
 	for (int i = 0; i < 2; i++) {
 		pool_start(&agents[i], NULL);
 		agent_must(&agents[i], WW_OK, "fetch 0 n%s", i ? "" : " write");
@@ -138,6 +138,7 @@ POOL_CASE(name_is_refused, 0, CHUNK, 0)
 
 	refuse_name(slices[0], "n", PUT(.life = WW_LIFE_HELD), WW_ERR_INVALID, "copy");
 	refuse_name(slices[0], "n", PUT(.life = WW_LIFE_KEPT), WW_ERR_INVALID, "copy");
+	refuse_name(slices[0], "n", PUT(.ttl_ns = 1), WW_ERR_INVALID, "no time to live");
 	refuse_name(slices[0], "n", PUT(.state = WW_STATE_SEALED), WW_ERR_INVALID, "copy");
 	refuse_name(slices[0], "n", PUT(.state = WW_STATE_WRITING), WW_ERR_INVALID, "copy");
 	refuse_name(slices[0], "n", PUT(.state = WW_STATE_READ_ONLY), WW_ERR_INVALID, "copy");

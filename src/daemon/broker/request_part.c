@@ -39,7 +39,8 @@ ww_status request_parts(void *context, const struct ww_wire_header *header,
 	struct object *object;
 
 	ww_try(part_find_pool(peer, parts->id, &object));
-	for (struct further_name *at = NULL; (at = further_next(registry, object, at));)
+	for (struct further_name *at = NULL; listing.parts.count < FURTHER_NAMES_MOST &&
+		(at = further_next(registry, object, at));)
 		items[listing.parts.count++].number = further_record(registry, at)->part;
 	return peer_answer(peer, header->serial, part_listing, &listing);
 }

@@ -177,7 +177,8 @@ static ww_status put_check_repeated(const struct peer *peer, struct name name,
 	if (object_agrees(registry, name.object, put, gid) && name_agrees(registry, name, put))
 		return WW_OK;
 	return put_fail_differs(registry, name,
-		"a second put changes nothing: remove the name first, or put it with what it was put with");
+		"a second put changes nothing: put it with what it was put with, replace the name (for another "
+		"life, time to live, array or part), or remove all its names (for another mode or group)");
 }
 
 /* Whether an object that the broker has may become sealed now, if it is to. */
@@ -238,7 +239,8 @@ static ww_status put_check_new_part(const struct peer *peer, const struct object
 	if (object->extra->further && (record->mode != put->mode || record->gid != gid))
 		return ww_fail(WW_ERR_EXISTS,
 			"other slices of this pool have names with mode 0%03o and group %" PRIu32
-			", which are the pool's; put this one with the same, or use another pool",
+			", which are the pool's; put this one with the same, remove these names, or use another "
+			"pool",
 			record->mode, record->gid);
 	if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
 		return ww_fail(WW_ERR_QUOTA,

@@ -36,8 +36,10 @@ static uint64_t trim(struct ww_pool *pool, uint64_t keep_bytes)
 
 ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 {
+	uint32_t named = ww_slices_count_named(pool);
 	struct ww_pool_holder_info holder;
 	char who[96] = "";
+	char names[96] = "";
 
 	if (!ww_slices_have_slot(pool))
 		return ww_fail(WW_ERR_LIMIT,
@@ -51,12 +53,17 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 		snprintf(who, sizeof(who),
 			"; process %" PRIu32 " (%s) has %" PRIu64 " bytes of that", holder.pid,
 			holder.program, holder.slice_bytes);
+	if (named > 0)
+		snprintf(names, sizeof(names),
+			"; %" PRIu32
+			" slices of these have names, which keep them until they are removed",
+			named);
 	return ww_fail(WW_ERR_LIMIT,
 		"no room for %" PRIu64 " bytes in a pool of %" PRIu64 ": %" PRIu64
 		" used here, %" PRIu64
-		" released here but in use or in flight%s; largest free piece %" PRIu64
+		" released here but in use or in flight%s%s; largest free piece %" PRIu64
 		"; release some, or wait with a time limit",
-		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who,
+		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who, names,
 		ww_arena_largest(&pool->arena));
 }
 

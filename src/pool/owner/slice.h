@@ -143,6 +143,9 @@ ww_status ww_slice_recall(struct ww_slice *slice);
 ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww_broker *broker,
 	const char *name, const struct ww_put_params *params, uint64_t timeout_ns);
 
+/* How many slices that wait have a name, as far as this process knows. */
+uint32_t ww_slices_count_named(const struct ww_pool *pool);
+
 /* Looks which slices have lost their names, if the broker has counted any. */
 void ww_pool_meet_names(struct ww_pool *pool);
 

@@ -179,6 +179,15 @@ ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww
 
 /* --- names that were lost --- */
 
+uint32_t ww_slices_count_named(const struct ww_pool *pool)
+{
+	uint32_t count = 0;
+
+	ww_list_for_each (link, &pool->waiting)
+		count += ww_container(link, const struct ww_slice, link)->name_number != 0;
+	return count;
+}
+
 static void list_slice(const struct ww_pool *pool, uint64_t number)
 {
 	uint32_t slot = ww_slice_slot(number);
