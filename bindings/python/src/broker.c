@@ -222,7 +222,7 @@ static PyMethodDef methods[] = {
 		"while it has a name, also if it was closed here. The name ends when that process ends, or\n"
 		"has closed the pool and its slices: keep the Pool. Processes that have got the slice keep it.\n"
 		"All named slices of a pool have one mode and group, and a process that may get one of them\n"
-		"may read the whole pool.\n\n"
+		"may read the whole pool, and write it if `mode` lets it.\n\n"
 		"Raises\n------\n"
 		"AlreadyExists\n"
 		"    The name is taken, or the memory or pool has names with another mode, group or state.\n"
@@ -278,10 +278,13 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"object_id : str\n"
 		"    32 hexadecimal digits in lower case, as Memory.object_id: for an object\n"
-		"    without a name; with `name`, only if the object has both.\n\n"
+		"    without a name; with `name`, only if the object has both. Memory.object_id of a slice of a\n"
+		"    Pool is the id of a chunk, ObjectInfo.object_id that of the pool: its end is the end of\n"
+		"    all slices in it for other processes, and their names open nothing any more.\n\n"
 		"Raises\n------\n"
 		"NotFound\n    There is no such object.\n"
 		"AccessDenied\n    It is another user's.\n"
+		"InvalidArgument\n    It is the name of a slice of a Pool: use `remove`.\n"
 		"ValueError\n    `object_id` is not 32 hexadecimal digits."},
 	{"who", broker_who, METH_NOARGS,
 		"who($self, /)\n--\n\n"
@@ -298,8 +301,10 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"existing : bool\n    Begin with an event 'put' for each object that is there.\n\n"
 		"`what` of a WatchEvent is 'put'; 'ready': the object can be got now, in state 'sealed' or\n"
-		"'shared'; 'removed', 'expired' or 'gone': it has ended; 'lost': its writer ended before\n"
-		"it was ready; 'overflow': events were missed."},
+		"'shared'; 'removed', 'expired' or 'gone': it has lost its name or ended; 'lost': its writer\n"
+		"ended before it was ready; 'overflow': events were missed; 'replaced', in the place of\n"
+		"'removed' and 'put': it got the name of another object, `former_id`, or of another part of\n"
+		"itself, and 'ready' follows."},
 	{"info", broker_info, METH_NOARGS,
 		"info($self, /)\n--\n\nThe state of the broker. Returns BrokerInfo."},
 	{"totals", broker_totals, METH_NOARGS,

@@ -15,7 +15,7 @@ static PyStructSequence_Field object_fields[] = {
 	{"uid", "int: the user who owns it"},
 	{"gid", "int: its group"},
 	{"access", "str: 'read', 'write' or '': what this process may have"},
-	{"pid", "int: of the process that put it, as the broker sees it"},
+	{"pid", "int: of the process that put it first, as the broker sees it"},
 	{"holders", "int: processes that hold it"},
 	{"in_flight", "int: tokens in flight"},
 	{"is_own", "bool: this process put it"},
