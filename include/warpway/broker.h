@@ -436,7 +436,7 @@ struct ww_get_params {
  * @array:        how an array lies in the span: its offset counts from the start of the memory that
  *                a call returns
  * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
- * @is_slice:     1: a slice of a pool; the release 0.2.0 stores 0
+ * @is_slice:     1: a slice of a pool
  */
 struct ww_object_info {
 	uint32_t struct_size;
