@@ -122,7 +122,9 @@ OP(channel_send, 24)
 	for (uint32_t i = 1 + draw_below(8); producer->channel && i > 0 && status == WW_OK; i--) {
 		ww_stream *stream = draw_stream();
 
-		status = DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_EVICTED) | ALLOW(WW_ERR_STATE),
+		/* Not found: another process has replaced the channel. */
+		status = DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_EVICTED) | ALLOW(WW_ERR_STATE) |
+				ALLOW(WW_ERR_NOT_FOUND),
 			ww_channel_acquire(producer->channel, NULL, draw_wait_ns(5), NULL, &frame));
 		if (status != WW_OK)
 			return;
@@ -131,7 +133,7 @@ OP(channel_send, 24)
 			DO(0, ww_channel_discard(producer->channel, &frame, NULL));
 			continue;
 		}
-		status = DO(ALLOW(WW_ERR_PEER_LOST),
+		status = DO(ALLOW(WW_ERR_PEER_LOST) | ALLOW(WW_ERR_NOT_FOUND),
 			ww_channel_publish(producer->channel, &frame, stream));
 		if (status != WW_OK)
 			DO(0, ww_channel_discard(producer->channel, &frame, NULL));
