@@ -10,6 +10,7 @@
 
 #define SLICES 8
 #define POOLS  2
+#define NAMES  6
 
 struct slice {
 	ww_memory *memory;
@@ -113,6 +114,49 @@ OP(pool_slice_import, 20)
 	drop(slice, NULL);
 	*slice = (struct slice){memory, offer.value};
 	content_must_be(memory, offer.value);
+}
+
+OP(pool_slice_put, 10)
+{
+	const struct ww_put_params params = {
+		.struct_size = sizeof(params),
+		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0,
+	};
+	struct slice *slice = &slices[draw_below(SLICES)];
+	char name[NAME_BYTES];
+
+	draw_name_to_make(name, "n", NAMES);
+	if (slice->memory)
+		DO(MAKE_STATUSES | ALLOW(WW_ERR_LIMIT) | ALLOW(WW_ERR_ACCESS),
+			ww_memory_put(slice->memory, soak.broker, name, &params, 0, NULL));
+}
+
+/* What a hostile process has put under a name need not be a slice. */
+OP(pool_slice_get, 14)
+{
+	struct slice *slice = &imported[draw_below(SLICES)];
+	char name[NAME_BYTES];
+	ww_memory *memory;
+
+	draw_name_to_get(name, "n", NAMES);
+	if (DO(IMPORT_STATUSES | ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_PEER_LOST),
+		    ww_memory_get(soak.device, soak.broker, name, NULL, draw_wait_ns(10), NULL,
+			    &memory, NULL)) != WW_OK)
+		return;
+	if (name_is_evil(name)) {
+		ww_memory_unref(memory);
+		return;
+	}
+	drop(slice, NULL);
+	*slice = (struct slice){memory, content_verify(memory)};
+}
+
+OP(pool_slice_remove_name, 4)
+{
+	char name[NAME_BYTES];
+
+	draw_name_to_make(name, "n", NAMES);
+	DO(ALLOW(WW_ERR_NOT_FOUND) | ALLOW(WW_ERR_ACCESS), ww_broker_remove(soak.broker, name));
 }
 
 OP(pool_slice_release, 14)
