@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/prefetch.h"
 #include "channel/readiness.h"
-#include "share/inside.h"
+#include "group/group.h"
 #include "sync/stream_wait.h"
 
 #define FRAMES_PER_LOOK 8 /* at consumers that have left, while slots are free */
@@ -223,8 +223,8 @@ static ww_status add_wait(const struct acquiring *acquiring, struct slot_waits *
 static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, uint64_t frame,
 	struct slot_waits *waits)
 {
-	ww_list_for_each (link, &acquiring->producer->channel.consumers.list) {
-		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
+	ww_list_for_each (link, &acquiring->producer->channel.consumers.group.members) {
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
 		uint64_t value;
 
 		/* Its mark, unless it runs ahead. */
@@ -235,8 +235,8 @@ static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, uint64
 			note_wait(acquiring, view, slot, frame);
 			return WW_NOT_READY;
 		}
-		ww_try(add_wait(acquiring, waits, view->page, sizeof(struct ww_layout_signal_page),
-			value));
+		ww_try(add_wait(acquiring, waits, view->member.page,
+			sizeof(struct ww_layout_signal_page), value));
 	}
 	return WW_OK;
 }
@@ -456,7 +456,7 @@ static enum ww_await_look look_for_release(void *context)
 	enum ww_slot_use use = ww_channel_marks_use(&view->marks, acquiring->slot, acquiring->frame,
 		is_owed, &value);
 
-	if (ww_consumer_view_is_ended(view) || use == WW_SLOT_UNUSED)
+	if (ww_group_member_has_ended(&view->member) || use == WW_SLOT_UNUSED)
 		return WW_AWAIT_DONE;
 	if (use == WW_SLOT_NEEDED)
 		return WW_AWAIT_SLEEP;
@@ -723,9 +723,9 @@ static void fill_readiness(const struct acquiring *acquiring, struct ww_readines
 	readiness->again_ns = ww_producer_next_eviction_ns(acquiring->producer, again_ns);
 	readiness->own_value = acquiring->own_value;
 	if (view) {
-		readiness->peer_page = view->page;
-		readiness->peer_process = view->process;
-		readiness->peer_cell = view->cell;
+		readiness->peer_page = view->member.page;
+		readiness->peer_process = view->member.process;
+		readiness->peer_cell = view->member.cell;
 		readiness->marks = view->marks;
 		readiness->slot = acquiring->slot;
 		readiness->frame = acquiring->frame;
@@ -744,7 +744,7 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 	readiness->own_page = producer->channel.timeline->page;
 	readiness->own_cell = producer->channel.timeline->cell;
 	readiness->ring = producer->channel.ring;
-	readiness->members = ww_inside_count(readiness->own_page); /* before it meets them */
+	readiness->members = ww_group_count(readiness->own_page); /* before it meets them */
 	ww_try(ww_producer_check_name(producer));
 	if (producer->channel.held >= most_held(producer))
 		return WW_NOT_READY;

@@ -6,7 +6,7 @@
 #define WW_CHANNEL_CONSUMER_H
 
 #include "channel/channel.h"
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 
 /* A frame that is held. */
 struct ww_held_frame {

@@ -11,16 +11,14 @@
 
 void ww_consumers_init(struct ww_consumers *consumers)
 {
-	ww_list_init(&consumers->list);
+	ww_group_init(&consumers->group);
 }
 
 void ww_consumer_view_free(struct ww_consumer_view *view)
 {
 	ww_attachments_fini(&view->request);
-	ww_attachments_fini(&view->attachments);
 	ww_channel_marks_fini(&view->marks);
-	ww_signal_map_unref(view->page);
-	ww_peer_process_unref(view->process);
+	ww_group_member_fini(&view->member);
 	free(view);
 }
 
@@ -28,25 +26,29 @@ void ww_consumers_fini(struct ww_consumers *consumers)
 {
 	struct ww_list *link;
 
-	while ((link = ww_list_take_first(&consumers->list)))
-		ww_consumer_view_free(ww_container(link, struct ww_consumer_view, link));
+	while ((link = consumers->group.members.next) != &consumers->group.members) {
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
+
+		ww_group_remove(&consumers->group, &view->member);
+		ww_consumer_view_free(view);
+	}
 }
 
 uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view)
 {
-	return view->pid ? view->pid : view->page->header->pid;
+	return view->member.pid ? view->member.pid : view->member.page->header->pid;
 }
 
 void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES])
 {
-	ww_wait_result_program(view->page->header->program, out);
+	ww_wait_result_program(view->member.page->header->program, out);
 }
 
 struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number)
 {
 	struct ww_consumer_view *found = NULL;
 
-	ww_list_for_each (link, &consumers->list) {
+	ww_list_for_each (link, &consumers->group.members) {
 		struct ww_consumer_view *view = ww_consumer_view_of(link);
 
 		if (view->number == number && (!found || !view->is_evicted))
@@ -61,22 +63,22 @@ bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t 
 {
 	struct ww_signal_look look;
 
-	if (ww_consumer_view_is_ended(view))
+	if (ww_group_member_has_ended(&view->member))
 		return true;
-	ww_signal_cell_look(view->cell, &look);
+	ww_signal_cell_look(view->member.cell, &look);
 	return look.reached >= value;
 }
 
 void ww_consumers_look_at_processes(const struct ww_consumers *consumers)
 {
-	ww_list_for_each (link, &consumers->list)
-		(void)ww_peer_process_look(ww_consumer_view_of(link)->process);
+	ww_list_for_each (link, &consumers->group.members)
+		(void)ww_peer_process_look(ww_consumer_view_of(link)->member.process);
 }
 
 bool ww_consumers_has_any_ended(const struct ww_consumers *consumers)
 {
-	ww_list_for_each (link, &consumers->list) {
-		if (ww_consumer_view_is_ended(ww_consumer_view_of(link)))
+	ww_list_for_each (link, &consumers->group.members) {
+		if (ww_group_member_has_ended(&ww_consumer_view_of(link)->member))
 			return true;
 	}
 	return false;
@@ -94,7 +96,7 @@ static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t s
 		return WW_SLOT_UNUSED;
 	use = ww_channel_marks_use(&view->marks, slot, frame,
 		is_owed && ww_consumer_view_is_owed(view), &value);
-	if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
+	if (use == WW_SLOT_UNUSED || ww_group_member_has_ended(&view->member))
 		return WW_SLOT_UNUSED;
 	if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
 		return WW_SLOT_UNUSED;
@@ -103,7 +105,7 @@ static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t s
 
 void ww_consumers_prefetch(const struct ww_consumers *consumers)
 {
-	ww_list_for_each (link, &consumers->list) {
+	ww_list_for_each (link, &consumers->group.members) {
 		const struct ww_channel_marks *marks = &ww_consumer_view_of(link)->marks;
 
 		ww_prefetch_to_read(&marks->header->next);
@@ -115,7 +117,7 @@ uint64_t ww_consumers_first_owed(const struct ww_consumers *consumers)
 {
 	uint64_t first = WW_CHANNEL_NEVER;
 
-	ww_list_for_each (link, &consumers->list) {
+	ww_list_for_each (link, &consumers->group.members) {
 		const struct ww_consumer_view *view = ww_consumer_view_of(link);
 		uint64_t next = __atomic_load_n(&view->marks.header->next, __ATOMIC_RELAXED);
 
@@ -131,7 +133,7 @@ enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t
 	enum ww_slot_use worst = WW_SLOT_UNUSED;
 
 	*out_view = NULL;
-	ww_list_for_each (link, &consumers->list) {
+	ww_list_for_each (link, &consumers->group.members) {
 		struct ww_consumer_view *view = ww_consumer_view_of(link);
 		enum ww_slot_use use = view_use(view, slot, frame, is_owed);
 
@@ -145,7 +147,7 @@ enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t
 
 void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring)
 {
-	ww_list_for_each (link, &consumers->list) {
+	ww_list_for_each (link, &consumers->group.members) {
 		if (!ww_channel_marks_are_asleep(&ww_consumer_view_of(link)->marks))
 			continue;
 		ww_ring_wake(ring);

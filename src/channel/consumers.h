@@ -10,38 +10,26 @@
 
 #include <warpway/channel.h>
 
-#include "base/attachment.h"
-#include "base/list.h"
-#include "share/peer_process.h"
 #include "channel/ring.h"
-#include "sync/signal_page_map.h"
+#include "group/group.h"
 
 struct ww_channel;
 
 struct ww_consumer_view {
-	struct ww_list link;
-	uint8_t object_id[WW_WIRE_ID_BYTES];
+	struct ww_group_member member;
 	uint32_t number;
-	uint32_t uid;    /* by what the broker says, as is pid */
-	uint32_t pid;    /* 0: the broker cannot see it */
 	bool is_trusted; /* our streams may wait for it */
 	bool is_evicted;
-	bool is_ignored;            /* evicted from the beginning: nothing is kept for it */
-	uint64_t evicted_at;        /* frame: marks of later ones do not count */
-	struct ww_signal_map *page; /* its signal page, a reference */
-	struct ww_layout_signal_cell *cell;
-	struct ww_peer_process *process; /* a reference; NULL: not known */
+	bool is_ignored;     /* evicted from the beginning: nothing is kept for it */
+	uint64_t evicted_at; /* frame: marks of later ones do not count */
 	struct ww_channel_marks marks;
-	struct ww_attachments attachments;
 	struct ww_attachments request; /* of an observer: the hold of its eviction_request.h */
 };
 
 /* What a side knows of them. */
 struct ww_consumers {
-	struct ww_list list;
+	struct ww_group group; /* struct ww_consumer_view */
 	uint32_t count;        /* of those that are not evicted */
-	uint32_t members_seen; /* of the producer's signal page */
-	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
 
 	/* Of the producer: the consumer that it waits for, and since when; NULL: none. */
 	struct ww_consumer_view *blocker;
@@ -51,7 +39,7 @@ struct ww_consumers {
 
 static inline struct ww_consumer_view *ww_consumer_view_of(struct ww_list *link)
 {
-	return ww_container(link, struct ww_consumer_view, link);
+	return ww_container(link, struct ww_consumer_view, member.link);
 }
 
 /* Takes one that is not whole yet, too. It is in no list. */
@@ -112,13 +100,6 @@ uint64_t ww_consumers_first_owed(const struct ww_consumers *consumers);
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
 	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view);
 
-/* Whether the kernel has reported its end, to the broker or to this process. */
-static inline bool ww_consumer_view_is_ended(const struct ww_consumer_view *view)
-{
-	return __atomic_load_n(&view->page->header->ended, __ATOMIC_ACQUIRE) ||
-		ww_peer_process_has_ended(view->process);
-}
-
 /* Whether it receives no more, by its own doing. */
 static inline bool ww_consumer_view_has_left(const struct ww_consumer_view *view)
 {
@@ -132,7 +113,7 @@ static inline bool ww_consumer_view_has_left(const struct ww_consumer_view *view
  */
 static inline bool ww_consumer_view_is_owed(const struct ww_consumer_view *view)
 {
-	return !view->is_evicted && !__atomic_load_n(&view->page->header->lost, __ATOMIC_ACQUIRE);
+	return !view->is_evicted && !ww_group_member_is_lost(&view->member);
 }
 
 /* Whether a value of its timeline is reached. */

@@ -4,7 +4,7 @@
  *
  * The channel's object has these descriptors: the producer's signal page, to read; the same page,
  * to write, which only the broker has: it writes there which consumers came and whether the
- * producer lives; the ring; and a pidfd (share/peer_process.h). The memory of the slots is another
+ * producer lives; the ring; and a pidfd (group/peer_process.h). The memory of the slots is another
  * object, whose name is inside the channel's: so a consumer that holds the channel gets the slots
  * that belong to this very ring.
  */
@@ -18,7 +18,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 #include "channel/producer.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"

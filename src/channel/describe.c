@@ -137,7 +137,7 @@ static bool is_evicted(const struct ww_channel *channel, const struct ww_consume
 {
 	return view->is_evicted ||
 		ww_ring_has_evicted(&channel->ring, view->number,
-			ww_ring_consumer_id(view->object_id));
+			ww_ring_consumer_id(view->member.id));
 }
 
 static void describe_view(const struct ww_channel *channel, const struct ww_consumer_view *view,
@@ -147,7 +147,7 @@ static void describe_view(const struct ww_channel *channel, const struct ww_cons
 
 	info->number = view->number;
 	info->pid = ww_consumer_view_pid(view);
-	info->uid = view->uid;
+	info->uid = view->member.uid;
 	info->is_asleep = ww_channel_marks_are_asleep(&view->marks);
 	info->is_evicted = is_evicted(channel, view);
 	info->is_waited_for = !info->is_evicted && waits_for(channel->ring.header) == view->number;
@@ -161,9 +161,9 @@ static void describe_view(const struct ww_channel *channel, const struct ww_cons
 /* Return: NULL: there is no such index. */
 static const struct ww_consumer_view *find_view(const struct ww_channel *channel, uint32_t index)
 {
-	ww_list_for_each (link, &channel->consumers.list) {
+	ww_list_for_each (link, &channel->consumers.group.members) {
 		if (index-- == 0)
-			return ww_container(link, const struct ww_consumer_view, link);
+			return ww_consumer_view_of(link);
 	}
 	return NULL;
 }

@@ -128,9 +128,8 @@ static uint32_t count_begun(const struct ww_channel *channel)
 {
 	uint32_t count = 0;
 
-	ww_list_for_each (link, &channel->consumers.list) {
-		const struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view,
-			link);
+	ww_list_for_each (link, &channel->consumers.group.members) {
+		const struct ww_consumer_view *view = ww_consumer_view_of(link);
 
 		count += !view->is_evicted &&
 			__atomic_load_n(&view->marks.header->next, __ATOMIC_ACQUIRE) != 0;

@@ -46,7 +46,7 @@ struct ww_channel_event *ww_channel_tell_of(struct ww_channel *channel, uint32_t
 
 	event->consumer = view->number;
 	event->pid = ww_consumer_view_pid(view);
-	event->uid = view->uid;
+	event->uid = view->member.uid;
 	ww_consumer_view_program(view, event->program);
 	return event;
 }

@@ -98,7 +98,7 @@ void ww_producer_evict(struct ww_producer *producer, struct ww_consumer_view *vi
 {
 	struct ww_channel *channel = &producer->channel;
 	const struct ww_layout_channel_eviction eviction = {
-		.consumer = ww_ring_consumer_id(view->object_id),
+		.consumer = ww_ring_consumer_id(view->member.id),
 		.waited_ns = channel->consumers.blocker == view ? blocked_ns(&channel->consumers)
 								: 0,
 		.frame = producer->published,

@@ -50,7 +50,7 @@ ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consume
 	ww_try(ww_random_bytes(&random, sizeof(random)));
 	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
 	snprintf(what, sizeof(what), REQUEST "%" PRIu32 "-%016" PRIx64 "-%08" PRIx32, view->number,
-		ww_ring_consumer_id(view->object_id), random);
+		ww_ring_consumer_id(view->member.id), random);
 	ww_channel_name(observer, what, (char *)offer.put.name);
 	return ww_put_request_put(&offer, &view->request, observer->broker, 0);
 }
@@ -74,10 +74,10 @@ static void obey(struct ww_channel *channel, const char *name)
 	unsigned long number = strtoul(name + WW_NAME_INSIDE_CHARS + strlen(REQUEST), &id_text, 10);
 	uint64_t id = *id_text == '-' ? strtoull(id_text + 1, NULL, 16) : 0;
 
-	ww_list_for_each (link, &channel->consumers.list) {
-		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
+	ww_list_for_each (link, &channel->consumers.group.members) {
+		struct ww_consumer_view *view = ww_consumer_view_of(link);
 
-		if (view->number == number && ww_ring_consumer_id(view->object_id) == id &&
+		if (view->number == number && ww_ring_consumer_id(view->member.id) == id &&
 			!view->is_evicted)
 			ww_producer_evict(ww_producer_of(channel), view,
 				WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST);

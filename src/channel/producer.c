@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "client/request.h"
-#include "share/inside.h"
+#include "group/group.h"
 
 #define ASK_NS         UINT64_C(1000000000)
 #define REPLACER_BYTES 96
@@ -83,7 +83,7 @@ static void producer_remove_name(struct ww_producer *producer)
 
 	if (producer->name && channel->timeline &&
 		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
-		(void)ww_inside_remove(channel->broker, producer->name, id);
+		(void)ww_group_take_out(channel->broker, producer->name, id);
 }
 
 /* --- another channel was given the name --- */

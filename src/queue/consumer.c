@@ -143,7 +143,7 @@ static ww_status open_frame(struct receiving *receiving)
 	}
 	if (ww_queue_look_at_work(found->ring, found->ready) != WW_NOT_READY)
 		return WW_OK;
-	status = ww_stream_wait_enqueue(receiving->stream, found->ring->page,
+	status = ww_stream_wait_enqueue(receiving->stream, found->ring->member.page,
 		sizeof(struct ww_layout_signal_page), found->ready, false);
 	if (status != WW_OK)
 		(void)give_back(receiving->queue, found);
@@ -169,8 +169,8 @@ static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *
 	if (found->claim.attempts > 1 && queue->role == WW_WORK_QUEUE_CONSUMER)
 		count_repeated(queue);
 	found->ring->held++;
-	ww_list_remove(&found->ring->link); /* the others are first next time */
-	ww_list_append(&queue->rings, &found->ring->link);
+	ww_list_remove(&found->ring->member.link); /* the others are first next time */
+	ww_list_append(&queue->rings, &found->ring->member.link);
 }
 
 /* Return: WW_OK; WW_NOT_READY (it has no frame for us); as open_frame(). */
@@ -230,7 +230,7 @@ static bool is_settled(const struct ww_queue_ring *ring)
 /* Whether no frame comes any more. @is_closed: as it was before the frames were looked at */
 static bool has_ended(const struct ww_work_queue *queue, bool is_closed)
 {
-	if (!is_closed || ww_queue_roster_joined(&queue->roster) != queue->joined_seen)
+	if (!is_closed || ww_queue_roster_joined(&queue->roster) != queue->newcomers.seen)
 		return false;
 	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
 		if (!is_settled(ww_queue_ring_of(link)))
@@ -275,7 +275,7 @@ static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_n
 
 static ww_status fail_lost_frame(const struct ww_queue_ring *ring, uint64_t frame)
 {
-	const struct ww_layout_signal_page *page = ring->page->header;
+	const struct ww_layout_signal_page *page = ring->member.page->header;
 	char program[WW_PROGRAM_BYTES];
 
 	ww_wait_result_program(page->lost_program, program);

@@ -17,8 +17,6 @@
 
 #define INFO_V1_BYTES offsetof(struct ww_work_queue_info, published_total)
 
-#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
-
 static uint32_t count_consumers(const struct ww_queue_bell *bell)
 {
 	uint32_t count = 0;
@@ -35,17 +33,17 @@ static ww_status count_producer(struct ww_work_queue *queue, uint64_t member,
 	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
 	ww_status status;
 
-	if (ww_clock_now_ns() < queue->ask_again_ns)
+	if (ww_clock_now_ns() < queue->newcomers.ask_again_ns)
 		return WW_NOT_READY;
 	status = ww_queue_ring_get(queue, member, &ring);
 	if (status == WW_OK) {
 		ww_queue_ring_count(ring, counts);
 		info->producers++;
 	}
-	if (status == WW_OK || ww_queue_is_gone(status) || ww_queue_is_forged(status))
+	if (status == WW_OK || ww_group_is_no_member(status))
 		return WW_OK;
 	if (status == WW_ERR_NO_BROKER || status > 0) /* nor would it answer for the next one */
-		queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+		queue->newcomers.ask_again_ns = ww_clock_deadline_ns(WW_GROUP_PAUSE_NS);
 	return WW_NOT_READY;
 }
 

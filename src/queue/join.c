@@ -80,10 +80,10 @@ static ww_status make_ring(struct ww_work_queue *queue, struct ww_queue_ring *ri
 		.bytes = queue->form.slot_bytes * queue->form.slot_count,
 	};
 
-	memcpy(ring->id, queue->timeline->page->id, sizeof(ring->id));
-	ring->cell = queue->timeline->cell;
-	ww_try(ww_ring_create(&ring->ring, ring->id, &size));
-	ww_try(ww_queue_claims_create(&ring->claims, ring->id, queue->form.slot_count));
+	memcpy(ring->member.id, queue->timeline->page->id, sizeof(ring->member.id));
+	ring->member.cell = queue->timeline->cell;
+	ww_try(ww_ring_create(&ring->ring, ring->member.id, &size));
+	ww_try(ww_queue_claims_create(&ring->claims, ring->member.id, queue->form.slot_count));
 	return ww_memory_create(queue->device, &bytes, &ring->memory);
 }
 
@@ -117,7 +117,7 @@ static ww_status join_producers(struct ww_work_queue *queue)
 
 	if (!ring)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a work queue: out of memory");
-	ww_list_append(&queue->rings, &ring->link);
+	ww_list_append(&queue->rings, &ring->member.link);
 	ww_try(check_open(queue));
 	ww_try(make_timeline(queue));
 	ww_try(make_ring(queue, ring));

@@ -19,15 +19,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "queue/rings.h"
-#include "share/get_reply.h"
 #include "sync/wait_result.h"
-
-#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 
 static void peer_fini(struct ww_queue_peer *peer)
 {
-	ww_signal_map_unref(peer->page);
-	ww_attachments_fini(&peer->attachments);
+	ww_group_member_fini(&peer->member);
 	memset(peer, 0, sizeof(*peer));
 }
 
@@ -39,59 +35,48 @@ void ww_queue_peers_fini(struct ww_work_queue *queue)
 
 /* --- getting to know one --- */
 
-static ww_status peer_open(struct ww_queue_peer *peer, const struct ww_get_reply *grant)
+static ww_status peer_open(void *context, struct ww_group_member *member,
+	const struct ww_get_reply *grant)
 {
 	const struct ww_wire_granted *granted = &grant->granted;
 	struct ww_wire_timeline_ref ref;
 
+	(void)context;
 	ww_try(ww_timeline_ref_read(granted->description, granted->description_bytes, &ref));
-	if (grant->request.fds_come_count != 1)
-		return ww_fail(WW_ERR_PROTOCOL, "a consumer of the work queue shows no page");
-	ww_try(ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
-		&peer->page));
-	peer->cell = ww_signal_map_cell(peer->page, sizeof(struct ww_layout_signal_page));
-	if (peer->cell)
-		return WW_OK;
-	peer->page = ww_signal_map_unref(peer->page);
-	return ww_fail(WW_ERR_PROTOCOL, "a consumer of the work queue shows an empty page");
+	return ww_group_member_map(member, grant, ref.page_bytes, ref.page_id);
 }
 
-static ww_status peer_get(struct ww_work_queue *queue, uint64_t member, struct ww_queue_peer *peer)
-{
-	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
-	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	char name[WW_QUEUE_NAME_BYTES];
-
-	ww_get_reply_init(&grant, queue->broker, WW_WIRE_GET, &message, WW_OBJECT_WORK_QUEUE);
-	ww_queue_member_name(queue, "consumer", member, name);
-	ww_get_reply_set_name(&grant, &message, name, 0);
-	ww_try(ww_get_reply_ask(&grant));
-	ww_try(peer_open(peer, &grant));
-	ww_get_reply_keep(&grant, &peer->attachments);
-	return WW_OK;
-}
+static const struct ww_group_kind consumer_kind = {
+	.kind = WW_OBJECT_WORK_QUEUE,
+	.access = WW_WIRE_ACCESS_READ,
+	.fd_count = 1,
+	.open = peer_open,
+};
 
 /* Return: false: it cannot be known now. */
-static bool peer_meet(struct ww_work_queue *queue, uint64_t member, struct ww_queue_peer *peer,
+static bool peer_meet(struct ww_work_queue *queue, uint64_t entry, struct ww_queue_peer *peer,
 	bool may_ask)
 {
+	char name[WW_QUEUE_NAME_BYTES];
 	struct ww_error record;
 	ww_status status;
 
-	if (peer->member == member)
+	if (peer->entry == entry)
 		return true;
-	if (!may_ask || ww_clock_now_ns() < queue->ask_again_ns)
+	if (!may_ask || ww_clock_now_ns() < queue->newcomers.ask_again_ns)
 		return false;
 	peer_fini(peer);
+	ww_queue_member_name(queue, "consumer", entry, name);
 	ww_error_save(&record);
-	status = peer_get(queue, member, peer);
+	status = ww_group_get(&consumer_kind, queue->broker, name, NULL, &peer->member);
 	ww_error_restore(&record);
-	if (status != WW_OK && !ww_queue_is_gone(status) && !ww_queue_is_forged(status)) {
-		queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
-		return false;
-	}
-	peer->member = member;
-	return true;
+	if (status == WW_OK || ww_group_is_no_member(status))
+		peer->entry = entry;
+	else
+		queue->newcomers.ask_again_ns = ww_clock_deadline_ns(WW_GROUP_PAUSE_NS);
+	if (status != WW_OK)
+		ww_group_member_fini(&peer->member);
+	return peer->entry == entry;
 }
 
 /* --- what it does --- */
@@ -136,7 +121,8 @@ static enum ww_queue_peer_state look_at_number(struct ww_work_queue *queue, uint
 	peer = &queue->peers[number];
 	if (!peer_meet(queue, member, peer, may_ask))
 		return WW_PEER_WORKS;
-	return peer->page ? look_at_page(peer->page->header, peer->cell, value) : WW_PEER_IS_OVER;
+	return peer->member.page ? look_at_page(peer->member.page->header, peer->member.cell, value)
+				 : WW_PEER_IS_OVER;
 }
 
 enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
@@ -193,9 +179,9 @@ static bool is_unknown(const struct ww_work_queue *queue, uint32_t number)
 		? ww_queue_entry_look(&queue->bell.consumers[number])
 		: 0;
 
-	return member && queue->peers[number].member != member &&
+	return member && queue->peers[number].entry != member &&
 		!(member == queue->member && ww_queue_is_consumer(queue)) &&
-		ww_clock_now_ns() >= queue->ask_again_ns;
+		ww_clock_now_ns() >= queue->newcomers.ask_again_ns;
 }
 
 bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_ring *ring)
@@ -292,7 +278,7 @@ static ww_status meet_now(struct ww_work_queue *queue)
 {
 	ww_status status;
 
-	queue->ask_again_ns = 0;
+	queue->newcomers.ask_again_ns = 0;
 	status = ww_queue_rings_meet(queue);
 	if (status == WW_NOT_READY)
 		return ww_fail(WW_ERR_NO_BROKER,

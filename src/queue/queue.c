@@ -12,14 +12,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
-#include "client/request.h"
 #include "share/sync_object.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
 #define FRAME_V1_BYTES sizeof(struct ww_work_frame)
-
-#define REMOVE_NS UINT64_C(1000000000) /* for the broker's answer, when this member leaves */
 
 /* --- making --- */
 
@@ -74,28 +71,10 @@ void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, u
 
 void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member)
 {
-	struct ww_wire_remove message = {.flags = 0};
-	WW_AUTO_REQUEST struct ww_request request;
-	struct ww_error record;
+	char name[WW_QUEUE_NAME_BYTES];
 
-	ww_error_save(&record);
-	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &message);
-	request.limit_ns = ww_clock_deadline_ns(REMOVE_NS);
-	ww_queue_member_name(queue, what, member, (char *)message.name);
-	(void)ww_broker_client_ask(queue->broker, &request);
-	ww_error_restore(&record);
-}
-
-bool ww_queue_is_gone(ww_status status)
-{
-	return status == WW_ERR_NOT_FOUND || status == WW_ERR_PEER_LOST;
-}
-
-bool ww_queue_is_forged(ww_status status)
-{
-	return status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION || status == WW_ERR_MISMATCH ||
-		status == WW_ERR_DESCRIPTOR || status == WW_ERR_UNSUPPORTED ||
-		status == WW_ERR_ACCESS || status == WW_ERR_STATE;
+	ww_queue_member_name(queue, what, member, name);
+	(void)ww_group_take_out(queue->broker, name, NULL);
 }
 
 /* --- steps --- */
@@ -116,7 +95,7 @@ ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready
 
 	if (ready == 0)
 		return WW_OK;
-	ww_signal_cell_look(ring->cell, &look);
+	ww_signal_cell_look(ring->member.cell, &look);
 	return ww_wait_result_of(&look, ready);
 }
 

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
+#include "group/group.h"
 #include "memory/memory.h"
 #include "queue/shared.h"
 #include "sync/timeline.h"
@@ -30,27 +31,21 @@
 
 /* What a producer shows; its own, or another process's. */
 struct ww_queue_ring {
-	struct ww_list link;          /* in ww_work_queue.rings */
-	uint8_t id[WW_WIRE_ID_BYTES]; /* of the producer's object */
-	uint32_t number;              /* as the caller is told */
-	bool is_trusted;              /* of our user: our streams may wait for it */
-	struct ww_signal_map *page;   /* a reference, or NULL: the own timeline's */
-	struct ww_layout_signal_cell *cell;
+	struct ww_group_member member; /* in ww_work_queue.rings; its own has no page */
+	uint32_t number;               /* as the caller is told */
+	bool is_trusted;               /* of our user: our streams may wait for it */
 	struct ww_ring ring;
 	struct ww_queue_claims claims;
 	struct ww_memory *memory; /* a reference */
-	struct ww_attachments attachments;
-	uint32_t held;         /* of its frames, that the caller holds */
+	uint32_t held;            /* of its frames, that the caller holds */
 	uint64_t unsure_frame; /* the last that was acknowledged before it was complete; 0: none */
 	uint64_t unsure_ready;
 };
 
 /* A consumer, as others see it. */
 struct ww_queue_peer {
-	uint64_t member;            /* its entry when it was looked up; 0: it never was */
-	struct ww_signal_map *page; /* a reference; NULL: its object is gone, or shows none */
-	struct ww_layout_signal_cell *cell;
-	struct ww_attachments attachments;
+	uint64_t entry;                /* when it was looked up; 0: it never was */
+	struct ww_group_member member; /* its page is NULL: it is gone, or was none */
 };
 
 /* A slot of the own ring, of a producer. */
@@ -98,10 +93,9 @@ struct ww_work_queue {
 
 	struct ww_list rings; /* struct ww_queue_ring; of a producer the own one only */
 	uint32_t rings_met;   /* how many there have been */
-	uint32_t joined_seen; /* of the roster */
 	struct ww_queue_peer peers[WW_WORK_QUEUE_MEMBERS_MAX];
-	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
-	uint64_t look_ns;      /* when to look again whether consumers have ended */
+	struct ww_group_newcomers newcomers; /* of the roster */
+	uint64_t look_ns;                    /* when to look again whether consumers have ended */
 
 	struct ww_queue_slot *slots; /* of a producer */
 	uint64_t published;
@@ -125,7 +119,7 @@ static inline bool ww_queue_is_consumer(const struct ww_work_queue *queue)
 
 static inline struct ww_queue_ring *ww_queue_ring_of(struct ww_list *link)
 {
-	return ww_container(link, struct ww_queue_ring, link);
+	return ww_container(link, struct ww_queue_ring, member.link);
 }
 
 /* The ring of a producer. */
@@ -146,12 +140,6 @@ void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, u
  * @what:  "producer", "consumer"
  */
 void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member);
-
-/* Whether a failure to get a member's object means that there is no such member any more. */
-bool ww_queue_is_gone(ww_status status);
-
-/* Whether it means that what the member shows is none. */
-bool ww_queue_is_forged(ww_status status);
 
 /* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
 ww_status ww_queue_signal(struct ww_work_queue *queue, ww_stream *stream, uint64_t *out_value);

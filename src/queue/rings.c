@@ -13,13 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "memory/description.h"
-#include "share/get_reply.h"
 #include "sync/wait_result.h"
-
-#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 
 struct ww_ring_size ww_queue_ring_size(const struct ww_work_queue *queue)
 {
@@ -33,8 +29,7 @@ void ww_queue_ring_free(struct ww_queue_ring *ring)
 	ww_memory_drop(ring->memory);
 	ww_queue_claims_fini(&ring->claims);
 	ww_ring_fini(&ring->ring);
-	ww_signal_map_unref(ring->page);
-	ww_attachments_fini(&ring->attachments);
+	ww_group_member_fini(&ring->member);
 	free(ring);
 }
 
@@ -56,51 +51,47 @@ static ww_status open_memory(struct ww_work_queue *queue, struct ww_queue_ring *
 		&options, &ring->memory);
 }
 
-static ww_status ring_open(struct ww_work_queue *queue, struct ww_queue_ring *ring,
+static ww_status ring_open(void *context, struct ww_group_member *member,
 	const struct ww_get_reply *grant)
 {
+	struct ww_queue_ring *ring = ww_queue_ring_of(&member->link);
+	struct ww_work_queue *queue = context;
 	const struct ww_ring_size size = ww_queue_ring_size(queue);
 	const struct ww_wire_granted *granted = &grant->granted;
 	const int *fds = grant->request.fds_come;
 	struct ww_wire_timeline_ref ref;
 
-	if (granted->description_bytes != WW_QUEUE_PRODUCER_BYTES ||
-		grant->request.fds_come_count != WW_QUEUE_PRODUCER_FDS)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a producer of the work queue has no description, or lacks a descriptor");
+	if (granted->description_bytes != WW_QUEUE_PRODUCER_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL, "a producer's description has another size");
 	ww_try(ww_timeline_ref_read(granted->description, WW_TIMELINE_REF_BYTES, &ref));
-	ww_try(ww_signal_map_import(fds[0], ref.page_bytes, ref.page_id, &ring->page));
-	ring->cell = ww_signal_map_cell(ring->page, sizeof(struct ww_layout_signal_page));
-	if (!ring->cell)
-		return ww_fail(WW_ERR_PROTOCOL, "a producer of the work queue shows an empty page");
-	ww_try(ww_ring_import(&ring->ring, fds[1], ww_ring_bytes(&size), ring->id, &size));
-	ww_try(ww_queue_claims_import(&ring->claims, fds[2], ring->id, queue->form.slot_count));
+	ww_try(ww_group_member_map(member, grant, ref.page_bytes, ref.page_id));
+	ww_try(ww_ring_import(&ring->ring, fds[1], ww_ring_bytes(&size), member->id, &size));
+	ww_try(ww_queue_claims_import(&ring->claims, fds[2], member->id, queue->form.slot_count));
 	return queue->role == WW_WORK_QUEUE_KEEPER ? WW_OK : open_memory(queue, ring, grant);
 }
 
-ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t member,
+static const struct ww_group_kind producer_kind = {
+	.kind = WW_OBJECT_WORK_QUEUE,
+	.access = WW_WIRE_ACCESS_READ,
+	.fd_count = WW_QUEUE_PRODUCER_FDS,
+	.open = ring_open,
+};
+
+ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t entry,
 	struct ww_queue_ring **out_ring)
 {
-	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
-	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
-	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = calloc(1, sizeof(*ring));
 	char name[WW_QUEUE_NAME_BYTES];
 
 	*out_ring = NULL;
-	ww_get_reply_init(&grant, queue->broker, WW_WIRE_GET, &message, WW_OBJECT_WORK_QUEUE);
-	ww_queue_member_name(queue, "producer", member, name);
-	ww_get_reply_set_name(&grant, &message, name, 0);
-	ww_try(ww_get_reply_ask(&grant));
-	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a producer: out of memory");
-	memcpy(ring->id, grant.granted.id, sizeof(ring->id));
-	ring->is_trusted = grant.granted.uid == geteuid();
-	if (ww_queue_entry_of(ring->id) != member)
+	ww_queue_member_name(queue, "producer", entry, name);
+	ww_try(ww_group_get(&producer_kind, queue->broker, name, queue, &ring->member));
+	if (ww_queue_entry_of(ring->member.id) != entry)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a producer of the work queue is not the one of its entry");
-	ww_try(ring_open(queue, ring, &grant));
-	ww_get_reply_keep(&grant, &ring->attachments);
+	ring->is_trusted = ring->member.uid == geteuid();
 	*out_ring = ww_steal(ring);
 	return WW_OK;
 }
@@ -109,8 +100,8 @@ ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t member,
 
 static struct ww_queue_ring *find(const struct ww_work_queue *queue, uint64_t member)
 {
-	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
-		if (ww_queue_entry_of(ww_queue_ring_of(link)->id) == member)
+	ww_list_for_each (link, &queue->rings) {
+		if (ww_queue_entry_of(ww_queue_ring_of(link)->member.id) == member)
 			return ww_queue_ring_of(link);
 	}
 	return NULL;
@@ -125,45 +116,33 @@ static ww_status meet_one(struct ww_work_queue *queue, uint64_t member)
 		return WW_OK;
 	status = ww_queue_ring_get(queue, member, &ring);
 	if (status != WW_OK)
-		return ww_queue_is_gone(status) || ww_queue_is_forged(status) ? WW_OK : status;
+		return ww_group_is_no_member(status) ? WW_OK : status;
 	ring->number = ++queue->rings_met;
-	ww_list_append(&queue->rings, &ring->link);
+	ww_list_append(&queue->rings, &ring->member.link);
 	return WW_OK;
 }
 
-static ww_status meet_all(struct ww_work_queue *queue)
+static ww_status meet_all(void *context)
 {
+	struct ww_work_queue *queue = context;
+	struct ww_error record;
+
+	ww_error_save(&record);
 	for (uint32_t i = 0; i < queue->roster.count; i++)
 		ww_try(meet_one(queue, ww_queue_entry_look(&queue->roster.producers[i])));
+	ww_error_restore(&record);
 	return WW_OK;
 }
 
 bool ww_queue_rings_are_new(const struct ww_work_queue *queue)
 {
-	return ww_queue_roster_joined(&queue->roster) != queue->joined_seen &&
-		ww_clock_now_ns() >= queue->ask_again_ns;
+	return ww_group_may_meet(&queue->newcomers, ww_queue_roster_joined(&queue->roster));
 }
 
 ww_status ww_queue_rings_meet(struct ww_work_queue *queue)
 {
-	uint32_t joined = ww_queue_roster_joined(&queue->roster);
-	struct ww_error record;
-	ww_status status;
-
-	if (joined == queue->joined_seen)
-		return WW_OK;
-	if (ww_clock_now_ns() < queue->ask_again_ns)
-		return WW_NOT_READY;
-	ww_error_save(&record);
-	status = meet_all(queue);
-	queue->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
-	if (status != WW_OK && status != WW_ERR_NO_BROKER)
-		return status;
-	ww_error_restore(&record);
-	if (status != WW_OK)
-		return WW_NOT_READY;
-	queue->joined_seen = joined;
-	return WW_OK;
+	return ww_group_meet(&queue->newcomers, ww_queue_roster_joined(&queue->roster), meet_all,
+		queue);
 }
 
 /* --- those that are left --- */
@@ -171,7 +150,7 @@ ww_status ww_queue_rings_meet(struct ww_work_queue *queue)
 bool ww_queue_ring_is_left(const struct ww_queue_ring *ring)
 {
 	return ww_ring_is_closed(&ring->ring) ||
-		(ring->page && __atomic_load_n(&ring->page->header->lost, __ATOMIC_ACQUIRE));
+		(ring->member.page && ww_group_member_is_lost(&ring->member));
 }
 
 void ww_queue_ring_count(const struct ww_queue_ring *ring, struct ww_queue_counts *counts)
@@ -216,7 +195,7 @@ void ww_queue_rings_forget(struct ww_work_queue *queue)
 
 	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = next) {
 		struct ww_queue_ring *ring = ww_queue_ring_of(link);
-		uint64_t member = ww_queue_entry_of(ring->id);
+		uint64_t member = ww_queue_entry_of(ring->member.id);
 
 		next = link->next;
 		if (!is_over(ring))
@@ -236,7 +215,7 @@ static bool is_free(struct ww_work_queue *queue, uint64_t member)
 	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
 	ww_status status = ww_queue_ring_get(queue, member, &ring);
 
-	return status == WW_OK ? is_over(ring) : ww_queue_is_gone(status);
+	return status == WW_OK ? is_over(ring) : status == WW_ERR_NOT_FOUND;
 }
 
 static bool take_over(struct ww_work_queue *queue, struct ww_layout_work_queue_entry *entry)

@@ -159,7 +159,7 @@ static bool may_have_ended(struct ww_service_peer *peer, const struct ww_timelin
 	const struct ww_layout_signal_page *page = timeline->page->header;
 
 	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) || page->lost_pid == 0 ||
-		page->lost_pid != peer->pid)
+		page->lost_pid != peer->member.pid)
 		return false;
 	if (peer->lost_until_ns == 0)
 		peer->lost_until_ns = ww_clock_now_ns() + END_NS;

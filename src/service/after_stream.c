@@ -132,7 +132,7 @@ void ww_after_streams_fini(struct ww_service *service)
 bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer,
 	const struct ww_timeline *timeline)
 {
-	return service->after_streams && peer->uid == geteuid() &&
+	return service->after_streams && peer->member.uid == geteuid() &&
 		(timeline->is_own ||
 			__atomic_load_n(&timeline->uid, __ATOMIC_RELAXED) == geteuid());
 }

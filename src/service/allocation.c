@@ -334,7 +334,7 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a memory: out of memory");
 	ww_list_init(&allocation->link);
 	allocation->peer = wish.is_kept ? NULL : call->peer;
-	allocation->uid = call->peer->uid;
+	allocation->uid = call->peer->member.uid;
 	status = count_bytes(service, allocation, wish.bytes, wish.bytes);
 	if (status == WW_OK)
 		status = make(service, allocation, &wish);
@@ -389,12 +389,12 @@ ww_status ww_allocation_run_free(void *context, ww_call *call)
 
 	ww_try(ww_call_argument(call, 0, &value));
 	ww_try(ww_memory_info_get(value.memory, &info));
-	allocation = take_by_id(service, call->peer->uid, info.object_id);
+	allocation = take_by_id(service, call->peer->member.uid, info.object_id);
 	if (!allocation)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the service has no memory to free that it made for user %" PRIu32
 			" and that this token names",
-			call->peer->uid);
+			call->peer->member.uid);
 	allocation_end(service, allocation, &is_answering);
 	return WW_OK;
 }

@@ -491,8 +491,8 @@ ww_status ww_call_fail(ww_call *call, ww_status status, const char *message)
 int32_t ww_call_is_cancelled(ww_call *call)
 {
 	return call->peer->is_gone ||
-		__atomic_load_n(&call->peer->page->header->lost, __ATOMIC_ACQUIRE) ||
-		ww_peer_process_look(call->peer->process) ||
+		__atomic_load_n(&call->peer->member.page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_look(call->peer->member.process) ||
 		ww_service_requests_has_left(&call->peer->requests) ||
 		ww_service_requests_is_cancelled(&call->peer->requests, call->slot,
 			call->request.call) ||
@@ -505,14 +505,14 @@ ww_status ww_call_info_get(ww_call *call, struct ww_call_info *info)
 	struct ww_call_info ours = {.struct_size = sizeof(ours)};
 
 	ww_require(call && info, "ww_call_info_get: call or info is NULL");
-	ours.uid = call->peer->uid;
-	ours.gid = call->peer->gid;
-	ours.pid = call->peer->pid;
+	ours.uid = call->peer->member.uid;
+	ours.gid = call->peer->member.gid;
+	ours.pid = call->peer->member.pid;
 	ours.client = call->peer->number;
 	ours.lane = call->request.lane;
 	ours.number = call->request.call;
 	ours.deadline_ns = call->request.deadline_ns;
 	memcpy(ours.function, call->offer->shared->name, sizeof(ours.function));
-	ww_wait_result_program(call->peer->page->header->program, ours.program);
+	ww_wait_result_program(call->peer->member.page->header->program, ours.program);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_call_info");
 }

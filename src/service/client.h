@@ -20,7 +20,7 @@
 #include "call/signature.h"
 #include "client/broker_client.h"
 #include "service/ring.h"
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 #include "sync/timeline.h"
 #include "wire/sync_description.h"
 

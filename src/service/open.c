@@ -6,7 +6,7 @@
  * service's, which only the server can have (mode 0600; the broker lets the creator of the outer
  * object have what is inside). From then on the client calls, whether the server has seen it or
  * not. An observer puts nothing. Server and clients have a pidfd of each other
- * (share/peer_process.h).
+ * (group/peer_process.h).
  */
 #include <inttypes.h>
 #include <stdio.h>

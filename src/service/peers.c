@@ -22,14 +22,10 @@
 #include "service/file_limit.h"
 #include "service/kept_results.h"
 #include "service/late.h"
-#include "share/get_reply.h"
-#include "share/inside.h"
 #include "wire/signal_page.h"
 
-#define PAUSE_NS    UINT64_C(1000000000) /* before a broker that did not answer is asked again */
-#define LOOKS_APART 3                    /* times as long as a look took that found no client */
+#define LOOKS_APART 3 /* times as long as a look took that found no client */
 #define NO_NUMBER   UINT32_MAX
-#define CLIENT_FDS  3 /* that come: the signal page, the requests, the replies; then the pidfd */
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
@@ -56,11 +52,9 @@ static void lanes_fini(struct ww_service_peer *peer)
 static void peer_free(struct ww_service_peer *peer)
 {
 	lanes_fini(peer);
-	ww_attachments_fini(&peer->attachments);
+	ww_group_member_fini(&peer->member);
 	ww_service_requests_fini(&peer->requests);
 	ww_service_replies_fini(&peer->replies);
-	ww_signal_map_unref(peer->page);
-	ww_peer_process_unref(peer->process);
 	free(peer);
 }
 
@@ -122,8 +116,8 @@ static void peer_drop_rest(struct ww_service_peer *peer)
 		return;
 	peer->waiting_after = 0;
 	lanes_fini(peer);
-	peer->page = ww_signal_map_unref(peer->page);
-	peer->process = ww_peer_process_unref(peer->process);
+	peer->member.page = ww_signal_map_unref(peer->member.page);
+	peer->member.process = ww_peer_process_unref(peer->member.process);
 }
 
 /* Takes nothing of it any more, and says so. @join: of enum service_join */
@@ -139,59 +133,39 @@ static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer
 
 /* --- newcomers --- */
 
-static uint64_t hash_of(const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	uint64_t hash;
-
-	memcpy(&hash, id, sizeof(hash));
-	return hash;
-}
-
-/* Return: NULL: it is not known. */
-static struct ww_service_peer *find_peer(const struct ww_service *service,
-	const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	ww_map_for_each (node, &service->known, hash_of(id)) {
-		struct ww_service_peer *peer = ww_container(node, struct ww_service_peer, node);
-
-		if (!memcmp(peer->object_id, id, WW_WIRE_ID_BYTES))
-			return peer;
-	}
-	return NULL;
-}
-
-static ww_status peer_open(struct ww_service_peer *peer, const struct ww_service *service,
+static ww_status peer_open(void *context, struct ww_group_member *member,
 	const struct ww_get_reply *grant)
 {
+	struct ww_service_peer *peer = ww_service_peer_of(&member->link);
+	const struct ww_service *service = context;
 	const struct ww_service_size size = ww_service_size_of(&service->form);
 	const struct ww_wire_granted *granted = &grant->granted;
 	const int *fds = grant->request.fds_come;
 	struct ww_wire_service_client_ref ref;
 
 	ww_try(ww_service_client_ref_read(granted->description, granted->description_bytes, &ref));
-	if (grant->request.fds_come_count < CLIENT_FDS)
-		return ww_fail(WW_ERR_PROTOCOL, "a client of the service shows no requests");
-	ww_try(ww_signal_map_import(fds[0], ref.page_bytes, ref.page_id, &peer->page));
+	ww_try(ww_group_member_map(member, grant, ref.page_bytes, ref.page_id));
 	ww_try(ww_service_requests_import(&peer->requests, fds[1], service->form.service_id,
 		&size));
-	ww_try(ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size));
-	return ww_peer_process_get(grant, CLIENT_FDS, &peer->process);
+	return ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size);
 }
 
-static bool is_forged(ww_status status)
-{
-	return status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION || status == WW_ERR_MISMATCH ||
-		status == WW_ERR_DESCRIPTOR || status == WW_ERR_ACCESS;
-}
+static const struct ww_group_kind client_kind = {
+	.kind = WW_OBJECT_SERVICE,
+	.access = WW_WIRE_ACCESS_WRITE,
+	.fd_count = 3, /* the signal page, the requests, the replies */
+	.has_pidfd = true,
+	.open = peer_open,
+};
 
 static uint32_t count_of_user(const struct ww_service *service, uint32_t uid)
 {
 	uint32_t count = 0;
 
-	ww_list_for_each (link, &service->peers) {
+	ww_list_for_each (link, &service->clients.members) {
 		const struct ww_service_peer *peer = ww_service_peer_of(link);
 
-		count += peer->uid == uid && peer->number != NO_NUMBER;
+		count += peer->member.uid == uid && peer->number != NO_NUMBER;
 	}
 	return count;
 }
@@ -216,7 +190,7 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 	memcpy(copy, key, sizeof(copy));
 	if (memcmp(copy, service->key, sizeof(copy)) != 0)
 		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
-	else if (count_of_user(service, peer->uid) >= service->params.clients_per_uid_max ||
+	else if (count_of_user(service, peer->member.uid) >= service->params.clients_per_uid_max ||
 		(peer->number = take_number(service, peer)) == NO_NUMBER)
 		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
 	else
@@ -224,7 +198,6 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* either side sees what the other has stored */
 	if (!peer->is_refused && ww_service_requests_has_left(&peer->requests))
 		peer->is_gone = true; /* it waits no longer: its calls are not run */
-	ww_list_append(&service->peers, &peer->link);
 	if (!peer->is_refused)
 		ww_service_active_add(service, peer);
 	if (peer->number != NO_NUMBER)
@@ -233,70 +206,31 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 
 struct meeting {
 	struct ww_service *service;
-	const struct ww_object_info *info;
 	uint32_t newcomers;
 };
 
-/*
- * Whether this server has had it as a client before, and has forgotten it, since it has ended: the
- * broker can learn of that later. Its calls must not be run again.
- */
-static bool was_met(const struct ww_service_peer *peer)
-{
-	return __atomic_load_n(&peer->replies.header->join, __ATOMIC_ACQUIRE) != 0;
-}
-
-static ww_status peer_add(struct meeting *meeting, struct ww_get_reply *grant)
-{
-	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
-	ww_status status;
-
-	if (find_peer(meeting->service, grant->granted.id))
-		return WW_OK;
-	ww_try(peer_new(meeting->service, &peer));
-	memcpy(peer->object_id, grant->granted.id, sizeof(peer->object_id));
-	peer->uid = grant->granted.uid;
-	peer->gid = meeting->info->gid;
-	peer->pid = meeting->info->pid;
-	status = peer_open(peer, meeting->service, grant);
-	if (status < 0)
-		return is_forged(status) ? WW_ERR_UNSUPPORTED : status;
-	if (was_met(peer))
-		return WW_ERR_UNSUPPORTED;
-	ww_try(ww_map_insert(&meeting->service->known, &peer->node, hash_of(peer->object_id)));
-	peer->listing = meeting->service->listings;
-	ww_get_reply_keep(grant, &peer->attachments);
-	meeting->newcomers++;
-	peer_join(meeting->service, peer);
-	if (ww_steal(peer)->is_refused)
-		ww_inside_expel(meeting->service->broker, meeting->info);
-	return WW_OK;
-}
-
-static ww_status peer_get(struct meeting *meeting)
-{
-	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_WRITE};
-	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-
-	ww_get_reply_init(&grant, meeting->service->broker, WW_WIRE_GET, &message,
-		WW_OBJECT_SERVICE);
-	ww_get_reply_set_name(&grant, &message, meeting->info->name, 0);
-	ww_try(ww_get_reply_ask(&grant));
-	return peer_add(meeting, &grant);
-}
-
 static ww_status meet_one(void *context, const struct ww_object_info *info)
 {
+	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
 	struct meeting *meeting = context;
+	struct ww_service *service = meeting->service;
 
-	meeting->info = info;
-	if (find_peer(meeting->service, info->object_id))
-		return WW_OK;
-	if (info->kind != WW_OBJECT_SERVICE || info->fd_count <= CLIENT_FDS)
-		return WW_ERR_UNSUPPORTED; /* what cannot be a client is not asked for */
-	if (!ww_service_file_limit_look(meeting->service))
+	if (info->kind == WW_OBJECT_SERVICE && !ww_service_file_limit_look(service))
 		return ww_fail_errno(EMFILE, NULL, "cannot serve one more client");
-	return peer_get(meeting);
+	ww_try(peer_new(service, &peer));
+	ww_try(ww_group_get_listed(&client_kind, service->broker, info, service, &peer->member));
+	/*
+	 * This server has had it as a client before, and has forgotten it, since it has ended: the
+	 * broker can learn of that later. Its calls must not be run again.
+	 */
+	if (__atomic_load_n(&peer->replies.header->join, __ATOMIC_ACQUIRE) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "it was a client before");
+	ww_try(ww_group_add(&service->clients, &peer->member));
+	meeting->newcomers++;
+	peer_join(service, peer);
+	if (ww_steal(peer)->is_refused)
+		(void)ww_group_expel(service->broker, info);
+	return WW_OK;
 }
 
 /*
@@ -305,35 +239,22 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
  * and keeps the object until the process has ended. A client that has put no last will, or shows
  * another page than the one that has it, has no such page. Of one that was refused no page is kept.
  */
-static bool is_present(const struct ww_service_peer *peer, const struct ww_object_info *info)
+static bool is_present(const struct ww_service *service, const struct ww_group_member *member)
 {
-	return !peer->page || info->is_own || info->holders > 1 ||
-		__atomic_load_n(&peer->page->header->lost, __ATOMIC_ACQUIRE);
-}
-
-static void note_listed(struct ww_service *service, ww_snapshot *snapshot)
-{
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-
-	service->listings++;
-	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
-		struct ww_service_peer *peer = find_peer(service, info.object_id);
-
-		if (peer && is_present(peer, &info))
-			peer->listing = service->listings;
-	}
+	return member->listing == service->clients.listings &&
+		(!member->page || member->is_held || ww_group_member_is_lost(member));
 }
 
 /* A broker that was started anew lists no clients, and does not have the service either. */
 static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
 {
-	note_listed(service, snapshot);
+	ww_group_note_listed(&service->clients, snapshot);
 	if (!ww_hold_ref_is_held(&service->timeline->attachments, service->broker))
 		return;
-	ww_list_for_each (link, &service->peers) {
+	ww_list_for_each (link, &service->clients.members) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 
-		if (peer->listing == service->listings)
+		if (is_present(service, &peer->member))
 			continue;
 		peer->is_gone = true;
 		if (peer->replies.mapping) /* if it lives, it learns that nothing more comes */
@@ -343,16 +264,17 @@ static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
 	ww_service_peers_forget(service);
 }
 
-static ww_status look_at_all(struct meeting *meeting)
+static ww_status look_at_all(void *context)
 {
 	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
+	struct meeting *meeting = context;
 	struct ww_service *service = meeting->service;
 	char prefix[WW_SERVICE_NAME_BYTES];
 
 	ww_service_name(&service->form, "client-", prefix);
 	ww_try(ww_snapshot_create(service->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
 	forget_absent(service, snapshot);
-	return ww_inside_look(snapshot, service->broker, meet_one, meeting);
+	return ww_group_look(&service->clients, snapshot, service->broker, meet_one, meeting);
 }
 
 /*
@@ -366,25 +288,22 @@ static uint64_t choose_pause_ns(const struct meeting *meeting, uint64_t begun_ns
 	return meeting->newcomers > 0 ? 0 : now_ns + LOOKS_APART * (now_ns - begun_ns);
 }
 
-static bool has_counted(const struct ww_service *service)
-{
-	return ww_inside_count(service->timeline->page) != service->members_seen;
-}
-
 bool ww_service_peers_have_come(const struct ww_service *service)
 {
-	return has_counted(service) &&
-		(service->ask_again_ns == 0 || ww_clock_now_ns() >= service->ask_again_ns);
+	return ww_group_may_meet(&service->clients.newcomers,
+		ww_group_count(service->timeline->page));
 }
 
 uint64_t ww_service_peers_look_ns(const struct ww_service *service)
 {
-	return has_counted(service) ? service->ask_again_ns : WW_NEVER;
+	const struct ww_group_newcomers *newcomers = &service->clients.newcomers;
+
+	return ww_group_count(service->timeline->page) != newcomers->seen ? newcomers->ask_again_ns
+									  : WW_NEVER;
 }
 
 ww_status ww_service_peers_meet(struct ww_service *service)
 {
-	uint32_t members = ww_inside_count(service->timeline->page);
 	uint64_t begun_ns = ww_clock_now_ns();
 	struct meeting meeting = {.service = service};
 	struct ww_error record;
@@ -393,16 +312,16 @@ ww_status ww_service_peers_meet(struct ww_service *service)
 	if (!ww_service_peers_have_come(service))
 		return WW_OK;
 	ww_error_save(&record);
-	status = look_at_all(&meeting);
-	service->ask_again_ns = status < 0 ? ww_clock_deadline_ns(PAUSE_NS)
-					   : choose_pause_ns(&meeting, begun_ns);
-	if (status < 0) { /* newcomers wait; the calls of known clients go on */
-		ww_log_debug("a service cannot meet its new clients: %s", ww_error_last()->message);
-		ww_error_restore(&record);
-		return WW_OK;
-	}
-	ww_try(status);
-	service->members_seen = members;
+	status = ww_group_meet(&service->clients.newcomers, ww_group_count(service->timeline->page),
+		look_at_all, &meeting);
+	if (status == WW_OK)
+		service->clients.newcomers.ask_again_ns = choose_pause_ns(&meeting, begun_ns);
+	if (status >= 0)
+		return status == WW_NOT_READY ? WW_OK : status;
+	/* Newcomers wait; the calls of known clients go on. */
+	service->clients.newcomers.ask_again_ns = ww_clock_deadline_ns(WW_GROUP_PAUSE_NS);
+	ww_log_debug("a service cannot meet its new clients: %s", ww_error_last()->message);
+	ww_error_restore(&record);
 	return WW_OK;
 }
 
@@ -542,17 +461,16 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 
 static bool has_ended(const struct ww_service_peer *peer)
 {
-	return (peer->page && __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE)) ||
-		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests)) ||
-		ww_peer_process_look(peer->process);
+	(void)ww_peer_process_look(peer->member.process);
+	return (peer->member.page && ww_group_member_has_ended(&peer->member)) ||
+		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests));
 }
 
 static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)
 {
 	ww_service_active_remove(service, peer);
-	ww_list_remove(&peer->link);
+	ww_group_remove(&service->clients, &peer->member);
 	ww_allocations_end_of(service, peer);
-	ww_map_remove(&service->known, &peer->node);
 	give_number_back(service, peer);
 	peer_free(peer);
 }
@@ -604,7 +522,8 @@ void ww_service_peers_forget(struct ww_service *service)
 {
 	struct ww_list *next;
 
-	for (struct ww_list *link = service->peers.next; link != &service->peers; link = next) {
+	for (struct ww_list *link = service->clients.members.next;
+		link != &service->clients.members; link = next) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 
 		next = link->next;
@@ -628,7 +547,7 @@ void ww_service_peers_fini(struct ww_service *service)
 {
 	struct ww_list *link;
 
-	while ((link = service->peers.next) != &service->peers) {
+	while ((link = service->clients.members.next) != &service->clients.members) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 
 		pthread_mutex_lock(&service->lock);

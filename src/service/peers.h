@@ -3,7 +3,7 @@
  * peers.h - the clients of a service, as its server sees them
  *
  * A client has put an object inside the service's. The broker counts these in the server's signal
- * page, so a newcomer is noticed by one load (share/inside.h). A client stays known until its
+ * page, so a newcomer is noticed by one load (group/group.h). A client stays known until its
  * process has ended, or it has left, and none of its calls runs.
  *
  * Of its end its signal page, its requests and its pidfd tell. All three come from an untrusted
@@ -22,7 +22,6 @@
 
 #include "service/recent.h"
 #include "service/service.h"
-#include "share/peer_process.h"
 
 #define WW_SERVICE_NO_SLOT UINT32_MAX
 
@@ -76,21 +75,12 @@ struct ww_kept_result {
 #define WW_SERVICE_OUTCOMES WW_SERVICE_DEPENDS_MAX
 
 struct ww_service_peer {
-	struct ww_list link;
-	struct ww_list active; /* in the service's list of that name, or in none */
-	struct ww_map_node node;
-	uint64_t listing;                    /* the last one in which it was present */
-	uint8_t object_id[WW_WIRE_ID_BYTES]; /* constant, as are the next ones */
-	uint32_t number;                     /* UINT32_MAX: it was refused */
-	uint32_t uid;                        /* by what the broker says, as are the next two */
-	uint32_t gid;
-	uint32_t pid;
-	struct ww_signal_map *page;      /* its signal page, a reference */
-	struct ww_peer_process *process; /* a reference; NULL: not known */
+	struct ww_group_member member; /* without page and process when nothing of it is used */
+	struct ww_list active;         /* in the service's list of that name, or in none */
+	uint32_t number;               /* UINT32_MAX: it was refused */
 	/* Not mapped any more when it is refused, and none of its calls runs. */
 	struct ww_service_requests requests;
 	struct ww_service_replies replies;
-	struct ww_attachments attachments;
 
 	uint64_t taken;           /* number of the last call that was taken; of the leader */
 	uint64_t taken_seen;      /* the same, when it was last looked whether it is idle */
@@ -144,7 +134,7 @@ static inline bool ww_service_arguments_are_inside(const struct ww_layout_servic
 
 static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
 {
-	return ww_container(link, struct ww_service_peer, link);
+	return ww_container(link, struct ww_service_peer, member.link);
 }
 
 /*

@@ -335,7 +335,7 @@ static void look_up(struct ww_call *call)
 		lookup_end(call);
 		return;
 	}
-	if (ww_peer_process_ask(call->peer->process))
+	if (ww_peer_process_ask(call->peer->member.process))
 		call->peer->is_gone = true; /* the calls behind this one are not run */
 	call->status = status;
 	snprintf(call->message, sizeof(call->message), "the timeline to start after: %.200s",

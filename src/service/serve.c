@@ -58,8 +58,8 @@ static bool contains(const uint32_t *ids, uint32_t count, uint32_t id)
 static bool may_call(const struct ww_offer *offer, const struct ww_service_peer *peer)
 {
 	return (!offer->uids && !offer->gids) ||
-		contains(offer->uids, offer->uid_count, peer->uid) ||
-		contains(offer->gids, offer->gid_count, peer->gid);
+		contains(offer->uids, offer->uid_count, peer->member.uid) ||
+		contains(offer->gids, offer->gid_count, peer->member.gid);
 }
 
 static enum verdict end_with(struct judgement *out, ww_status status, const char *message)
@@ -91,7 +91,7 @@ static enum verdict judge_function(const struct ww_service *service,
 	snprintf(out->message, sizeof(out->message),
 		"user %" PRIu32 " in group %" PRIu32
 		" may not call '%s': the server allows it to others only",
-		peer->uid, peer->gid, (const char *)offer->shared->name);
+		peer->member.uid, peer->member.gid, (const char *)offer->shared->name);
 	return END;
 }
 
@@ -399,7 +399,7 @@ static void look_at_state(struct ww_service *service)
 	if (service->is_refusing || !is_draining(service))
 		return;
 	ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_DRAINING);
-	ww_list_for_each (link, &service->peers) {
+	ww_list_for_each (link, &service->clients.members) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 
 		ww_service_peer_absorb(service, peer);

@@ -5,7 +5,7 @@
  * The service's object has the server's signal page, twice, as a channel has it: to read, and to
  * write for the broker only. Then the service's page, for all processes that may read the object;
  * for processes that may write it the bell and the key; and for all of them a pidfd
- * (share/peer_process.h).
+ * (group/peer_process.h).
  */
 #include "service/service.h"
 
@@ -28,7 +28,7 @@
 #include "service/call.h"
 #include "service/watch.h"
 #include "share/choose_broker.h"
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 #include "share/sync_object.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
@@ -162,7 +162,6 @@ static void service_free(struct ww_service *service)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
 	ww_service_peers_fini(service);
 	ww_allocations_fini(service);
-	ww_map_fini(&service->known);
 	calls_fini(service);
 	streams_fini(service);
 	ww_offers_fini(service);
@@ -187,7 +186,7 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 	if (!service)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
 	ww_ref_init(&service->ref);
-	ww_list_init(&service->peers);
+	ww_group_init(&service->clients);
 	ww_list_init(&service->active);
 	ww_list_init(&service->free_calls);
 	ww_list_init(&service->working);

@@ -18,10 +18,9 @@
 
 #include <warpway/service.h>
 
-#include "base/list.h"
-#include "base/map.h"
 #include "call/signature.h"
 #include "client/broker_client.h"
+#include "group/group.h"
 #include "memory/memory.h"
 #include "service/ring.h"
 #include "sync/timeline.h"
@@ -73,17 +72,13 @@ struct ww_service {
 	ww_timeline *timeline;
 
 	/* Of the leader. */
-	struct ww_list peers;  /* struct ww_service_peer */
-	struct ww_map known;   /* the same, by object_id */
-	uint64_t listings;     /* of the broker, so far */
-	struct ww_list active; /* those of them that are looked at in each round (active.h) */
-	struct ww_list *turn;  /* of the client that was served last, or &active */
-	uint32_t peer_count;   /* that were not refused */
-	uint32_t members_seen;
-	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
-	uint64_t look_ns;      /* when to look again which clients have ended */
-	uint64_t retire_ns;    /* when to look again which clients have become idle */
-	uint64_t sleep_ns;     /* how long to sleep next, at most */
+	struct ww_group clients; /* struct ww_service_peer */
+	struct ww_list active;   /* those of them that are looked at in each round (active.h) */
+	struct ww_list *turn;    /* of the client that was served last, or &active */
+	uint32_t peer_count;     /* that were not refused */
+	uint64_t look_ns;        /* when to look again which clients have ended */
+	uint64_t retire_ns;      /* when to look again which clients have become idle */
+	uint64_t sleep_ns;       /* how long to sleep next, at most */
 	uint64_t changes_seen;
 	uint64_t after_since_ns;  /* when a lane last began to wait for a timeline (after.h) */
 	uint64_t after_look_ns;   /* when to look at timelines; WW_NEVER: no lane waits for one */

@@ -238,11 +238,11 @@ ROLE(role_channel_half)
 /* Until the consumer has taken the frame before, and sleeps again. */
 static void wait_until_asleep(const ww_channel *channel, uint64_t next)
 {
-	const struct ww_list *list = &channel->consumers.list;
+	const struct ww_list *list = &channel->consumers.group.members;
 	const struct ww_consumer_view *view;
 
 	MUST(list->next != list);
-	view = ww_container(list->next, const struct ww_consumer_view, link);
+	view = ww_consumer_view_of(list->next);
 	while (__atomic_load_n(&view->marks.header->next, __ATOMIC_SEQ_CST) != next ||
 		!ww_channel_marks_are_asleep(&view->marks))
 		sched_yield();

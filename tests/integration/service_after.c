@@ -140,11 +140,11 @@ AFTER_CASE(service_lanes_of_others_that_wait_harm_nobody)
 /* Each of the clients waits in all its lanes. */
 static bool all_lanes_wait(ww_service *service)
 {
-	ww_list_for_each (link, &service->peers) {
+	ww_list_for_each (link, &service->clients.members) {
 		if (ww_service_peer_of(link)->waiting_after != UINT64_MAX)
 			return false;
 	}
-	return !ww_list_is_empty(&service->peers);
+	return !ww_list_is_empty(&service->clients.members);
 }
 
 /* @user: "2000 2000"; NULL: that of the server. The calls wait, and @count streams. */
@@ -162,7 +162,7 @@ static void client_waits(struct child *client, ww_service *service, const char *
 	MUST_EQUAL(count, ww_after_stream_count(service));
 	agent_must(client, WW_OK, "leave");
 	agent_end(client);
-	while (!ww_list_is_empty(&service->peers))
+	while (!ww_list_is_empty(&service->clients.members))
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
 }
 

@@ -8,18 +8,17 @@
 #define WW_POOL_OWNER_IMPORTERS_H
 
 #include "pool/owner/pool.h"
-#include "sync/signal_page_map.h"
 
 /* A process that has imported slices. */
 struct ww_pool_holder {
-	struct ww_list link;
-	uint8_t object_id[WW_WIRE_ID_BYTES];
-	uint32_t owner_uid;         /* as the broker says */
-	struct ww_signal_map *page; /* what the broker says of it, and its name; a reference */
-	const struct ww_layout_signal_cell *cell;
+	struct ww_group_member member;
 	struct ww_marks *marks; /* owned; NULL: it is gone, and all that it imported is counted */
-	struct ww_attachments attachments;
 };
+
+static inline struct ww_pool_holder *ww_pool_holder_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_pool_holder, member.link);
+}
 
 /* Whether every process is known that may mark a slice. */
 bool ww_pool_knows_all(const struct ww_pool *pool);
@@ -34,8 +33,8 @@ bool ww_pool_knows_all(const struct ww_pool *pool);
  * Notes processes that have joined, and removes those that have ended. The lock is held meanwhile.
  * So if a broker does not answer, it is not asked again within a second, and from then on each
  * answer is awaited for a moment only, until it answers.
- * Return: WW_OK; WW_NOT_READY (it is not asked now; nothing recorded), as ww_broker_stat(): then
- * not every process is known.
+ * Return: WW_OK; WW_NOT_READY (it does not answer, or is not asked now; nothing recorded), as
+ * ww_broker_stat(): then not every process is known.
  */
 ww_status ww_pool_meet_holders(struct ww_pool *pool);
 void ww_pool_forget_holders(struct ww_pool *pool); /* all of them */

@@ -380,7 +380,7 @@ ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params,
 	ww_list_init(&pool->chunks);
 	ww_list_init(&pool->waiting);
 	ww_list_init(&pool->spare);
-	ww_list_init(&pool->holders);
+	ww_group_init(&pool->holders);
 	ww_list_init(&pool->queue);
 	pthread_mutex_lock(&pools_lock);
 	ww_list_append(&pools, &pool->link);

@@ -14,6 +14,7 @@
 
 #include <warpway/timeline.h>
 
+#include "group/group.h"
 #include "memory/memory.h"
 #include "pool/owner/arena.h"
 #include "pool/slice_table.h"
@@ -85,20 +86,18 @@ struct ww_pool {
 	struct ww_pool_keys keys;
 	struct ww_attachments attachments; /* its hold in the broker */
 	ww_timeline *life;                 /* on a page of its own: the broker speaks there */
-	uint32_t members_seen;
 	/* Of the counter of names of slices that were lost, as of the last look. */
 	uint32_t names_lost;
-	bool has_names;        /* a slice may have one */
-	bool must_ask_names;   /* whatever the counter says */
-	uint64_t ask_again_ns; /* the broker did not answer, and is not asked before; 0: it did */
+	bool has_names;      /* a slice may have one */
+	bool must_ask_names; /* whatever the counter says */
 	/* the broker has lost it, so who came, and was not seen, is not known any more */
 	bool is_cut_off;
 	/* Sent, and not known to be received; deliveries.c counts anew at a limit. */
 	uint64_t delivery_count;
 	uint64_t delivery_bytes;
 	struct ww_delivery_file sent;
-	struct ww_list holders;
-	uint32_t holder_count; /* that are not gone */
+	struct ww_group holders; /* struct ww_pool_holder */
+	uint32_t holder_count;   /* that are not gone */
 };
 
 /*

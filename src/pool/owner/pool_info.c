@@ -58,9 +58,8 @@ ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
 static bool find_holder(struct ww_pool *pool, uint32_t index, struct ww_pool_holder_info *out_info)
 {
 	(void)ww_pool_meet_holders(pool);
-	ww_list_for_each (link, &pool->holders) {
-		const struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder,
-			link);
+	ww_list_for_each (link, &pool->holders.members) {
+		const struct ww_pool_holder *holder = ww_pool_holder_of(link);
 
 		if (holder->marks && index-- == 0) {
 			ww_pool_describe_holder(pool, holder, out_info);

@@ -546,7 +546,7 @@ static ww_status expect_imports(struct ww_slice *slice, struct ww_slice_tokens *
 	/* Imports that no token announced, and tokens that were never imported, do not count. */
 	if (!ww_pool_knows_all(pool)) {
 		/* In any case: what is not seen now would end the escrow early. */
-		pool->ask_again_ns = 0;
+		pool->holders.newcomers.ask_again_ns = 0;
 		if (ww_pool_meet_holders(pool) == WW_CANCELLED)
 			return WW_CANCELLED;
 	}

@@ -26,7 +26,7 @@
 static void note_silence(struct ww_pool *pool, ww_status status)
 {
 	if (status == WW_ERR_NO_BROKER)
-		pool->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+		pool->holders.newcomers.ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
 }
 
 /* --- another number --- */
@@ -249,7 +249,7 @@ void ww_pool_meet_names(struct ww_pool *pool)
 	uint32_t lost;
 	void *room;
 
-	if (!pool->has_names || ww_clock_now_ns() < pool->ask_again_ns)
+	if (!pool->has_names || ww_clock_now_ns() < pool->holders.newcomers.ask_again_ns)
 		return;
 	lost = __atomic_load_n(&pool->life->page->header->parts_lost, __ATOMIC_ACQUIRE);
 	if (lost == pool->names_lost && !pool->must_ask_names)
@@ -257,7 +257,7 @@ void ww_pool_meet_names(struct ww_pool *pool)
 	room = malloc(WW_WIRE_PACKET_BYTES);
 	if (!room)
 		return;
-	if (pool->ask_again_ns > 0)
+	if (pool->holders.newcomers.ask_again_ns > 0)
 		ww_request_limit_all(WW_POOL_BRIEFLY);
 	ww_error_save(&record);
 	status = pool->must_ask_names ? finish_renaming(pool) : WW_OK;
@@ -265,7 +265,7 @@ void ww_pool_meet_names(struct ww_pool *pool)
 		status = ask_names(pool, room);
 	ww_error_restore(&record);
 	free(room);
-	pool->ask_again_ns = 0;
+	pool->holders.newcomers.ask_again_ns = 0;
 	note_silence(pool, status);
 	if (status != WW_OK)
 		return;

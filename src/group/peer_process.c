@@ -2,7 +2,7 @@
 /*
  * peer_process.c - whether the process of the other side lives, see peer_process.h
  */
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 
 #include <poll.h>
 #include <stdlib.h>

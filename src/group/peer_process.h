@@ -19,8 +19,8 @@
  * A pidfd gives a process that may read the object nothing that would not need a further
  * permission.
  */
-#ifndef WW_SHARE_PEER_PROCESS_H
-#define WW_SHARE_PEER_PROCESS_H
+#ifndef WW_GROUP_PEER_PROCESS_H
+#define WW_GROUP_PEER_PROCESS_H
 
 #include <stdatomic.h>
 
