@@ -133,12 +133,6 @@ SCENE_CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 
 #define NAMES 4
 
-/* What the hostile user shows: NULL: nothing; a page alone; or what a consumer does. */
-struct shown {
-	const struct page *page;
-	struct ww_channel_marks *marks;
-};
-
 static void describe(struct ww_wire_put *put, const struct page *page,
 	const struct ww_channel_marks *marks)
 {
@@ -148,42 +142,28 @@ static void describe(struct ww_wire_put *put, const struct page *page,
 		.slot_count = marks->slot_count,
 	};
 
+	put->kind = WW_WIRE_KIND_CHANNEL;
 	put->mode = 0444;
 	put->fd_access[2] = WW_PUT_TO_READERS;
 	ww_consumer_ref_write(&ref, put->description);
 	put->description_bytes = WW_CONSUMER_REF_BYTES;
 }
 
-static ww_status put_shown(struct raw *hostile, struct ww_wire_put *put, const struct shown *shown)
-{
-	int fds[3] = {-1, -1, -1};
-	ww_status status;
-
-	if (!shown->page)
-		return raw_put(hostile, put, NULL, 0);
-	put->kind = WW_WIRE_KIND_CHANNEL;
-	if (!shown->marks)
-		return page_put(hostile, put, shown->page);
-	describe(put, shown->page, shown->marks);
-	MUST_OK(ww_mapping_export(shown->marks->mapping, WW_ACCESS_READ, &fds[2]));
-	fds[0] = shown->page->reader;
-	fds[1] = shown->page->writer;
-	status = raw_put(hostile, put, fds, 3);
-	close(fds[2]);
-	return status;
-}
-
 /* Under the names of all consumers. */
-static void take_names(struct raw *hostile, const uint8_t channel_id[16], const struct shown *shown,
-	uint8_t out_ids[NAMES][16])
+static void take_names(struct raw *hostile, const uint8_t channel_id[16], const struct page *page,
+	const struct ww_channel_marks *marks, uint8_t out_ids[NAMES][16])
 {
+	OWN(fd) int fd;
+
+	MUST_OK(ww_mapping_export(marks->mapping, WW_ACCESS_READ, &fd));
 	for (int i = 0; i < NAMES; i++) {
-		struct ww_wire_put put = shown->page ? page_object("") : raw_object("");
+		struct ww_wire_put put = page_object("");
 
 		ww_name_begin_inside(channel_id, put.name);
 		snprintf(put.name + WW_NAME_INSIDE_CHARS, sizeof(put.name) - WW_NAME_INSIDE_CHARS,
 			"consumer-%d", i);
-		MUST_OK(put_shown(hostile, &put, shown));
+		describe(&put, page, marks);
+		MUST_OK(raw_put(hostile, &put, (int[]){page->reader, page->writer, fd}, 3));
 		memcpy(out_ids[i], put.id, sizeof(put.id));
 	}
 }
@@ -200,23 +180,22 @@ static void make_marks(const struct ww_wire_granted *granted, struct ww_channel_
 		false));
 }
 
-/* The producer takes out what is no consumer, or one too many, so others can have the names. */
-static void keep_names(struct shown shown, bool has_marks)
+/* The producer takes out consumers that are too many, so others can have the names. */
+CASE(channel_users_keep_no_names_from_others, NEEDS_VALUES | NEEDS_ROOT)
 {
-	struct ww_channel_marks marks = {.mapping = NULL};
+	ENDED_BY(page_close) struct page page;
+	struct ww_channel_marks marks;
 	struct ww_wire_granted granted;
 	uint8_t ids[NAMES][16];
 	struct raw hostile;
 
+	page_make(&page);
 	start_users("consumers=4 per_user=1", "");
 	agent_must(&consumer, WW_OK, "leave");
 	raw_open_as(&hostile, ww_broker_address(scene.broker), 61003, 61003);
 	MUST_OK(raw_get(&hostile, "c", WW_WIRE_ACCESS_READ, &granted));
-	if (has_marks) {
-		make_marks(&granted, &marks);
-		shown.marks = &marks;
-	}
-	take_names(&hostile, granted.id, &shown, ids);
+	make_marks(&granted, &marks);
+	take_names(&hostile, granted.id, &page, &marks, ids);
 	agent_must(&consumer, WW_ERR_LIMIT, "join c");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "join c");
@@ -227,14 +206,4 @@ static void keep_names(struct shown shown, bool has_marks)
 	ww_channel_marks_fini(&marks);
 	raw_close(&hostile);
 	scene_end();
-}
-
-CASE(channel_users_keep_no_names_from_others, NEEDS_VALUES | NEEDS_ROOT)
-{
-	ENDED_BY(page_close) struct page page;
-
-	keep_names((struct shown){.page = NULL}, false);
-	page_make(&page);
-	keep_names((struct shown){.page = &page}, false);
-	keep_names((struct shown){.page = &page}, true);
 }

@@ -441,28 +441,6 @@ static void put_inside(struct raw *raw, const uint8_t service_id[16], const char
 	MUST_OK(raw_put(raw, out_put, NULL, 0));
 }
 
-/* Another user's are taken out, so that the server does not meet them again and again. */
-SCENE_CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
-{
-	struct ww_wire_granted granted;
-	struct ww_wire_entry entry;
-	struct child server;
-	struct child client;
-	struct ww_wire_put put;
-	struct raw raw;
-
-	service_start_all(&server, &client, 1, "mode=0644");
-	raw_open_as(&raw, scene.daemon.address, 61002, 61002);
-	MUST_OK(raw_get(&raw, "s", WW_WIRE_ACCESS_READ, &granted));
-	put_inside(&raw, granted.id, "none", &put);
-	while (raw_stat(&raw, put.name, &entry) == WW_OK)
-		sched_yield();
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_refusal(&raw));
-	agent_must(&client, WW_OK, "many 10");
-	MUST_OK(raw_release(&raw, put.id));
-	raw_close(&raw);
-}
-
 /* After a look that found no client the next one waits, so that calls go on meanwhile. */
 SCENE_CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 {
