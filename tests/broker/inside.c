@@ -480,6 +480,38 @@ CASE(inside_stays, 0)
 	page_close(&page);
 }
 
+/* What ends before its creator says so leaves nothing. */
+CASE(inside_stays_from_then_on, 0)
+{
+	struct raw *raw = peer();
+	struct raw *maker = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	struct ww_wire_put put = page_object(inside(outer.id, "seat"));
+	struct ww_wire_put elsewhere = page_object("paged");
+	struct page page;
+
+	page_make(&page);
+	MUST_OK(get_as(maker, "outer"));
+	MUST_OK(page_put(maker, &put, &page));
+	MUST_OK(raw_release(maker, put.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", get_as(raw, put.name));
+	MUST_OK(page_put(maker, &put, &page));
+	MUST_REFUSE(WW_ERR_INVALID, "flags",
+		raw_seal_to_stay(maker, &put, 2 | WW_WIRE_SEAL_FLAG_STAYS));
+	MUST_REFUSE(WW_ERR_ACCESS, "put it", raw_seal_to_stay(raw, &put, WW_WIRE_SEAL_FLAG_STAYS));
+	for (int i = 0; i < 2; i++) /* repeated */
+		MUST_OK(raw_seal_to_stay(maker, &put, WW_WIRE_SEAL_FLAG_STAYS));
+	MUST_OK(raw_release(maker, put.id));
+	MUST_OK(get_as(raw, put.name));
+	MUST_OK(raw_release(raw, put.id));
+	MUST_OK(page_put(maker, &elsewhere, &page));
+	MUST_REFUSE(WW_ERR_INVALID, "an outer object",
+		raw_seal_to_stay(maker, &elsewhere, WW_WIRE_SEAL_FLAG_STAYS));
+	MUST_OK(raw_release(maker, elsewhere.id));
+	MUST_OK(raw_end(raw, "outer"));
+	page_close(&page);
+}
+
 /* Until it is removed, too; and without the flag, or in an older version, all is as it was. */
 CASE(inside_stays_not, 0)
 {

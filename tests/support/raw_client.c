@@ -282,6 +282,14 @@ ww_status raw_seal(struct raw *raw, const uint8_t id[16], uint8_t state)
 	return take_done(raw, raw_ask(raw, seal, &seal));
 }
 
+ww_status raw_seal_to_stay(struct raw *raw, const struct ww_wire_put *put, uint32_t flags)
+{
+	struct ww_wire_seal seal = {.state = put->state, .flags = flags};
+
+	memcpy(seal.id, put->id, sizeof(seal.id));
+	return take_done(raw, raw_ask(raw, seal, &seal));
+}
+
 ww_status raw_revoke(struct raw *raw, const uint8_t id[16])
 {
 	struct ww_wire_revoke revoke;

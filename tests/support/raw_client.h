@@ -118,6 +118,7 @@ ww_status raw_get(struct raw *raw, const char *name, uint8_t access,
 	struct ww_wire_granted *out_granted);
 uint32_t raw_ask_get(struct raw *raw, const char *name, uint8_t access); /* that waits */
 ww_status raw_seal(struct raw *raw, const uint8_t id[16], uint8_t state);
+ww_status raw_seal_to_stay(struct raw *raw, const struct ww_wire_put *put, uint32_t flags);
 ww_status raw_revoke(struct raw *raw, const uint8_t id[16]);
 ww_status raw_release(struct raw *raw, const uint8_t id[16]);
 /* Removes the name of an object, of this id unless that is zero; raw_end() ends it, memory too. */

@@ -67,11 +67,12 @@ static ww_status put_check_fd_access(const struct peer *peer, const struct ww_wi
  * Readers of an object may put objects inside of it. If the outer object has descriptors, these
  * must not stay in it.
  */
-static ww_status put_check_stays(const struct peer *peer, const struct ww_wire_put *put)
+static ww_status check_stays(const struct peer *peer, const char *name, const uint8_t *fd_access,
+	size_t fd_count)
 {
-	const struct object *outer = request_find_outer(peer, put->name);
+	const struct object *outer = request_find_outer(peer, name);
 
-	if (last_will_find(put->fd_access, peer->fd_count) < 0 || !outer ||
+	if (last_will_find(fd_access, fd_count) < 0 || !outer ||
 		object_record(&peer->server->registry, outer)->fd_count > 0)
 		return ww_fail(WW_ERR_INVALID,
 			"an object that stays without its creator needs a signal page, and an outer object "
@@ -90,7 +91,9 @@ static ww_status put_check_flags(const struct peer *peer, const struct ww_wire_p
 
 	if (put->flags & ~known)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a put", put->flags);
-	return put->flags & WW_WIRE_PUT_FLAG_STAYS ? put_check_stays(peer, put) : WW_OK;
+	return put->flags & WW_WIRE_PUT_FLAG_STAYS
+		? check_stays(peer, put->name, put->fd_access, peer->fd_count)
+		: WW_OK;
 }
 
 static ww_status put_check(const struct peer *peer, const struct ww_wire_put *put)
@@ -510,6 +513,18 @@ ww_status request_put(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
+/* From now on the object stays without its creator. Return: WW_OK; WW_ERR_INVALID. */
+static ww_status seal_to_stay(struct peer *peer, struct object *object, uint32_t flags)
+{
+	struct ww_layout_object_record *record = object_record(&peer->server->registry, object);
+
+	if (flags & ~(uint32_t)WW_WIRE_SEAL_FLAG_STAYS)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a seal", flags);
+	ww_try(check_stays(peer, (const char *)record->name, record->fd_access, record->fd_count));
+	last_will_stay(record);
+	return WW_OK;
+}
+
 ww_status request_seal(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_seal *seal)
 {
@@ -534,6 +549,8 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot end writing of '%.100s': process %" PRIu32 " put it", label,
 			record->maker_pid);
+	if (seal->flags)
+		ww_try(seal_to_stay(peer, object, seal->flags));
 	was_written = record->state == WW_WIRE_STATE_WRITING;
 	if (was_written)
 		ww_try(record_check_sealed(peer, record, seal->state));
@@ -543,8 +560,9 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_STATE,
 			"'%.100s' is %s already; its state cannot change any more", label,
 			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
-	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
-		WW_OK)
+	else if (!seal->flags &&
+		request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
+			WW_OK)
 		object_complete(registry, object);
 	if (object_has_lost_name(registry, object) && (was_written || is_repeated))
 		return ww_fail(WW_ERR_NOT_FOUND,

@@ -94,7 +94,7 @@ void last_will_give_back(const struct object *object, struct ww_layout_signal_pa
 void last_will_close_record(struct ww_layout_object_record *record);
 bool last_will_is_closed(const struct ww_layout_object_record *record);
 
-/* Marks the record of an object that was put to stay without its creator; and reads that mark. */
+/* Marks the record of an object that stays without its creator; and reads that mark. */
 void last_will_stay(struct ww_layout_object_record *record);
 bool last_will_stays(const struct ww_layout_object_record *record);
 
