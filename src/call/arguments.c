@@ -89,21 +89,28 @@ static ww_status set_array(const struct ww_array *array, const struct ww_token_i
 	return ww_array_set(&arg->array, WW_DTYPE(WW_DTYPE_UINT, 8), 1, &bytes, NULL, 0);
 }
 
+/* @info: what @token says */
+static ww_status set_array_of(const struct ww_token *token, const struct ww_token_info *info,
+	const struct ww_array *array, struct ww_call_arg *out_arg)
+{
+	if (info->kind != WW_OBJECT_MEMORY)
+		return ww_fail(WW_ERR_INVALID,
+			"an argument that is an array has the token of an object that is not memory");
+	ww_try(set_array(array, info, out_arg));
+	out_arg->kind = WW_ARGUMENT_ARRAY;
+	out_arg->token = token;
+	out_arg->access = info->access;
+	out_arg->span_bytes = info->bytes;
+	return WW_OK;
+}
+
 ww_status ww_call_arg_array(const struct ww_token *token, const struct ww_array *array,
 	struct ww_call_arg *out_arg)
 {
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	ww_try(ww_token_info_get(token, &info));
-	if (info.kind != WW_OBJECT_MEMORY)
-		return ww_fail(WW_ERR_INVALID,
-			"an argument that is an array has the token of an object that is not memory");
-	ww_try(set_array(array, &info, out_arg));
-	out_arg->kind = WW_ARGUMENT_ARRAY;
-	out_arg->token = token;
-	out_arg->access = info.access;
-	out_arg->span_bytes = info.bytes;
-	return WW_OK;
+	return set_array_of(token, &info, array, out_arg);
 }
 
 ww_status ww_call_arg_timeline(const struct ww_token *token, struct ww_call_arg *out_arg)
@@ -274,20 +281,6 @@ static const struct ww_token *take_token(struct ww_reader *reader)
 	return (const struct ww_token *)ww_reader_take(reader, "token", WW_TOKEN_BYTES);
 }
 
-/* The array that is given beside a token of this many bytes. */
-static ww_status read_description(struct ww_reader *reader, const struct ww_token *token,
-	struct ww_array *out_array)
-{
-	const uint8_t *bytes = ww_reader_take(reader, "array", WW_ARRAY_RECORD_BYTES);
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	bool has_array;
-
-	ww_try(reader->status);
-	ww_try(ww_token_info_get(token, &info));
-	ww_try(ww_array_record_decode(bytes, info.bytes, out_array, &has_array));
-	return has_array ? WW_OK : refuse_record("the record of an array");
-}
-
 /* A token of another kind is an argument that cannot be; for a peer that is a wrong record. */
 static ww_status settle_token(ww_status status)
 {
@@ -299,13 +292,21 @@ static ww_status read_array(struct ww_reader *reader, const struct head *head,
 	struct ww_call_arg *arg)
 {
 	const struct ww_token *token = take_token(reader);
+	const uint8_t *bytes = head->flags & HAS_ARRAY
+		? ww_reader_take(reader, "array", WW_ARRAY_RECORD_BYTES)
+		: NULL;
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_array array;
-	bool has_array = head->flags & HAS_ARRAY;
+	bool has_array;
 
 	ww_try(reader->status);
-	if (has_array)
-		ww_try(read_description(reader, token, &array));
-	return settle_token(ww_call_arg_array(token, has_array ? &array : NULL, arg));
+	ww_try(ww_token_info_get(token, &info));
+	if (bytes) {
+		ww_try(ww_array_record_decode(bytes, info.bytes, &array, &has_array));
+		if (!has_array)
+			return refuse_record("the record of an array");
+	}
+	return settle_token(set_array_of(token, &info, bytes ? &array : NULL, arg));
 }
 
 static ww_status read_timeline(struct ww_reader *reader, struct ww_call_arg *arg)

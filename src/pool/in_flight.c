@@ -282,15 +282,16 @@ ww_status ww_in_flight_get(ww_in_flight *list, size_t index, struct ww_in_flight
 static ww_status read_token(const struct ww_token *token, struct visit *visit,
 	struct ww_in_flight_info *out_slice)
 {
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct ww_token_content content;
+	const struct ww_token_info *info = &content.info;
 
-	ww_try(ww_token_info_get(token, &info));
-	out_slice->is_slice = (info.flags & WW_TOKEN_SLICE) != 0;
-	out_slice->number = info.slice;
-	memcpy(out_slice->object_id, info.object_id, sizeof(info.object_id));
-	memcpy(out_slice->broker_id, info.broker_id, sizeof(info.broker_id));
+	ww_try(ww_token_read(token, &content));
+	out_slice->is_slice = (info->flags & WW_TOKEN_SLICE) != 0;
+	out_slice->number = info->slice;
+	memcpy(out_slice->object_id, info->object_id, sizeof(info->object_id));
+	memcpy(out_slice->broker_id, info->broker_id, sizeof(info->broker_id));
 	visit->one = out_slice;
-	ww_token_secret(token, visit->secret);
+	memcpy(visit->secret, content.secret, sizeof(visit->secret));
 	return WW_OK;
 }
 

@@ -29,13 +29,12 @@ struct get {
 
 static ww_status get_slice(const struct ww_get_reply *grant, struct get *get)
 {
-	struct ww_token_info named;
-	struct ww_token token;
+	struct ww_token_content token;
 
 	if (get->options->access > grant->granted.access)
 		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
-	ww_try(ww_named_slice_token(grant, &named, &token));
-	return ww_slice_import(get->device, grant->broker, &named, &token, get->options, false,
+	ww_try(ww_named_slice_token(grant, &token));
+	return ww_slice_import(get->device, grant->broker, &token, get->options, false,
 		&get->memory, NULL);
 }
 

@@ -10,14 +10,13 @@
 
 /*
  * @broker:     as for ww_memory_import()
- * @info:       what @token says; it names a slice
+ * @token:      of a slice
  * @is_import:  whether that counts as an import by the token; else the slice was had by its name
  * @object:     NULL, or the caller's, of checked size
  * Return: as ww_memory_import().
  */
 ww_status ww_slice_import(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory,
-	struct ww_object_info *object);
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	bool is_import, struct ww_memory **out_memory, struct ww_object_info *object);
 
 #endif

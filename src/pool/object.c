@@ -29,8 +29,7 @@
 
 struct ww_object {
 	struct ww_ref ref;
-	struct ww_token_info token; /* that it came by */
-	uint8_t secret[WW_SECRET_BYTES];
+	struct ww_token_content token; /* that it came by */
 	struct ww_broker *broker; /* of an object of a broker: a reference */
 	struct ww_attachments holds;
 	struct ww_member *
@@ -44,7 +43,7 @@ static void object_free(struct ww_object *object)
 	if (!object)
 		return;
 	if (object->member)
-		ww_member_let_go(object->member, object->token.slice);
+		ww_member_let_go(object->member, object->token.info.slice);
 	ww_attachments_fini(&object->holds);
 	ww_memory_unref(object->slice);
 	ww_broker_unref(object->broker);
@@ -56,10 +55,11 @@ WW_DEFINE_CLEANUP(struct ww_object, object_free)
 /* --- import --- */
 
 /* With the access of the token; if the memory was sealed meanwhile, for reading. */
-static ww_status object_ask(struct ww_token_info *named, struct ww_import *import,
-	struct ww_broker *broker, const struct ww_token *token)
+static ww_status object_ask(struct ww_token_content *token, struct ww_import *import,
+	struct ww_broker *broker)
 {
-	ww_status status = ww_import_ask(import, broker, token);
+	struct ww_token_info *named = &token->info;
+	ww_status status = ww_import_ask_read(import, broker, token);
 
 	if (status != WW_ERR_ACCESS || named->kind != WW_OBJECT_MEMORY ||
 		named->access == WW_ACCESS_READ)
@@ -67,13 +67,13 @@ static ww_status object_ask(struct ww_token_info *named, struct ww_import *impor
 	named->access = WW_ACCESS_READ;
 	ww_import_fini(import);
 	ww_import_init(import, WW_OBJECT_MEMORY, named->access);
-	return ww_import_ask(import, broker, token);
+	return ww_import_ask_read(import, broker, token);
 }
 
 static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
-	const struct ww_token *token, struct ww_object_info *info)
+	struct ww_object_info *info)
 {
-	struct ww_token_info *named = &object->token;
+	struct ww_token_info *named = &object->token.info;
 	WW_AUTO_IMPORT struct ww_import import;
 	struct ww_get_reply *grant = &import.grant;
 	struct ww_object_info ours;
@@ -82,7 +82,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	if (named->kind == WW_OBJECT_POOL)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"the token names a pool, which only ww_pool_import() takes");
-	ww_try(object_ask(named, &import, broker, token));
+	ww_try(object_ask(&object->token, &import, broker));
 	if (named->kind == WW_OBJECT_MEMORY)
 		ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
 	else
@@ -90,7 +90,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
 	if (info)
 		ww_try(ww_import_write_info(named, &ours, info));
-	memcpy(object->secret, ww_import_secret(&import), sizeof(object->secret));
+	memcpy(object->token.secret, ww_import_secret(&import), sizeof(object->token.secret));
 	object->broker = ww_broker_ref(grant->broker);
 	ww_get_reply_keep(grant, &object->holds);
 	return WW_OK;
@@ -98,21 +98,21 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 
 /* @is_import: whether that counts as an import by the token; else it was had by its name */
 static ww_status object_take_slice(struct ww_object *object, struct ww_broker *broker,
-	const struct ww_token *token, bool is_import, struct ww_object_info *info)
+	bool is_import, struct ww_object_info *info)
 {
-	WW_AUTO_POOL struct ww_pool *pool = ww_pool_find(object->token.object_id);
-	const struct ww_import_options options = {.access = object->token.access};
+	const struct ww_token_info *named = &object->token.info;
+	WW_AUTO_POOL struct ww_pool *pool = ww_pool_find(named->object_id);
+	const struct ww_import_options options = {.access = named->access};
 	uint32_t memory_kind;
 
 	if (pool)
-		return ww_slice_import(pool->device, broker, &object->token, token, &options,
-			is_import, &object->slice, info);
-	ww_try(ww_member_hold(broker, &object->token, token, is_import, &object->holds,
-		&object->member, &memory_kind));
+		return ww_slice_import(pool->device, broker, &object->token, &options, is_import,
+			&object->slice, info);
+	ww_try(ww_member_hold(broker, &object->token, is_import, &object->holds, &object->member,
+		&memory_kind));
 	if (!info)
 		return WW_OK;
-	return ww_slice_token_describe(&object->token, object->token.access, memory_kind, false,
-		info);
+	return ww_slice_token_describe(named, named->access, memory_kind, false, info);
 }
 
 ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_cancel *cancel,
@@ -130,14 +130,12 @@ ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_c
 	if (!object)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
 	ww_ref_init(&object->ref);
-	object->token.struct_size = sizeof(object->token);
-	ww_try(ww_token_info_get(token, &object->token));
-	ww_token_secret(token, object->secret);
+	ww_try(ww_token_read(token, &object->token));
 	ww_members_reclaim();
-	if (object->token.flags & WW_TOKEN_SLICE)
-		ww_try(object_take_slice(object, broker, token, true, info));
+	if (object->token.info.flags & WW_TOKEN_SLICE)
+		ww_try(object_take_slice(object, broker, true, info));
 	else
-		ww_try(object_take(object, broker, token, info));
+		ww_try(object_take(object, broker, info));
 	*out_object = ww_steal(object);
 	return WW_OK;
 }
@@ -158,23 +156,19 @@ ww_object *ww_object_unref(ww_object *object)
 
 /* --- map --- */
 
-static ww_status map_by(const struct ww_object *object, const struct ww_token_info *named,
-	const struct ww_token *token, struct ww_device *device,
-	const struct ww_import_options *options, struct ww_memory **out_memory)
-{
-	return ww_import_memory(device, object->broker, named, token, options, out_memory, NULL);
-}
-
 /*
  * The present secret of the object that is held: the broker tells it to a holder. By then another
  * object may have the id.
  */
 static ww_status object_token(const struct ww_object *object, const struct ww_escrow *escrow,
-	struct ww_token_info *named, struct ww_token *out_token)
+	struct ww_token_content *token)
 {
-	ww_try(ww_export_object(object->broker, named, escrow, out_token));
-	if (named->generation != object->token.generation ||
-		memcmp(named->broker_id, object->token.broker_id, sizeof(named->broker_id)) != 0)
+	const struct ww_token_info *named = &token->info;
+	const struct ww_token_info *held = &object->token.info;
+
+	ww_try(ww_export_content(object->broker, token, escrow));
+	if (named->generation != held->generation ||
+		memcmp(named->broker_id, held->broker_id, sizeof(held->broker_id)) != 0)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the object that is held has left its broker; another one has its id");
 	return WW_OK;
@@ -200,20 +194,19 @@ static ww_status map_held(struct ww_object *object, struct ww_device *device,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
-	struct ww_token_info named = object->token;
-	struct ww_token token;
+	struct ww_token_content token = object->token;
 	struct ww_error record;
 	ww_status status;
 
 	ww_error_save(&record);
 	ww_try(check_held(object));
-	named.flags &= ~WW_TOKEN_COUNTED;
-	ww_try(ww_token_make(&named, object->secret, &token));
-	status = map_by(object, &named, &token, device, options, out_memory);
+	token.info.flags &= ~WW_TOKEN_COUNTED;
+	status = ww_import_memory(device, object->broker, &token, options, out_memory, NULL);
 	for (int tries = 0; status == WW_ERR_ACCESS && tries < REVOCATIONS; tries++) {
-		named.access = options->access;
-		ww_try(object_token(object, &none, &named, &token));
-		status = map_by(object, &named, &token, device, options, out_memory);
+		token.info.access = options->access;
+		ww_try(object_token(object, &none, &token));
+		status = ww_import_memory(device, object->broker, &token, options, out_memory,
+			NULL);
 	}
 	if (status == WW_OK)
 		ww_error_restore(&record);
@@ -225,8 +218,9 @@ static ww_status map_slice(struct ww_object *object, struct ww_device *device,
 {
 	ww_try(ww_import_options_refuse_own_mapping(options, "a chunk of a pool's slices"));
 	if (object->slice)
-		return ww_slice_map(object->slice, device, &object->token, options, out_memory);
-	return ww_member_map(object->member, &object->holds, device, &object->token, options,
+		return ww_slice_map(object->slice, device, &object->token.info, options,
+			out_memory);
+	return ww_member_map(object->member, &object->holds, device, &object->token.info, options,
 		out_memory);
 }
 
@@ -234,6 +228,7 @@ ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_im
 	ww_cancel *cancel, ww_memory **out_memory)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	const struct ww_token_info *named;
 	struct ww_import_options options;
 
 	ww_clear(out_memory, NULL);
@@ -242,13 +237,14 @@ ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_im
 		"ww_object_map: object, device or out_memory is NULL");
 	ww_try(ww_ref_check(&object->ref, "an object"));
 	ww_try(ww_import_options_read(params, &options));
-	if (object->token.kind != WW_OBJECT_MEMORY)
+	named = &object->token.info;
+	if (named->kind != WW_OBJECT_MEMORY)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"cannot map an object of kind %s: only memory can be mapped",
-			ww_object_kind_name((uint16_t)object->token.kind));
-	ww_try(ww_import_check_access(&object->token, options.access));
+			ww_object_kind_name((uint16_t)named->kind));
+	ww_try(ww_import_check_access(named, options.access));
 	ww_members_reclaim();
-	if (object->token.flags & WW_TOKEN_SLICE)
+	if (named->flags & WW_TOKEN_SLICE)
 		return map_slice(object, device, &options, out_memory);
 	return map_held(object, device, &options, out_memory);
 }
@@ -258,13 +254,14 @@ ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_im
 static ww_status export_own_slice(const struct ww_object *object, const struct ww_escrow *escrow,
 	struct ww_token *out_token)
 {
+	const struct ww_token_info *named = &object->token.info;
 	const struct ww_export_params params = {
 		.struct_size = sizeof(params),
-		.access = object->token.access,
+		.access = named->access,
 		.escrow_ns = escrow->ns,
 		.uses = escrow->uses,
 		.flags = escrow->flags,
-		.array = object->token.has_array ? &object->token.array : NULL,
+		.array = named->has_array ? &named->array : NULL,
 	};
 
 	return ww_memory_export(object->slice, NULL, &params, NULL, out_token);
@@ -274,7 +271,7 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 	ww_cancel *cancel, struct ww_token *out_token)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct ww_token_info info;
+	struct ww_token_content token;
 	struct ww_escrow escrow;
 
 	ww_try(ww_process_enter());
@@ -283,13 +280,14 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 	ww_try(ww_sync_object_read_token(params, &escrow));
 	if (object->slice)
 		return export_own_slice(object, &escrow, out_token);
-	info = object->token;
+	token = object->token;
 	if (object->member)
-		return ww_member_token(object->member, NULL, &info, out_token);
-	info.flags &= ~WW_TOKEN_COUNTED;
+		return ww_member_token(object->member, NULL, &token.info, out_token);
+	token.info.flags &= ~WW_TOKEN_COUNTED;
 	if (escrow.uses)
-		info.flags |= WW_TOKEN_COUNTED;
-	return object_token(object, &escrow, &info, out_token);
+		token.info.flags |= WW_TOKEN_COUNTED;
+	ww_try(object_token(object, &escrow, &token));
+	return ww_token_make(&token.info, token.secret, out_token);
 }
 
 /* --- get --- */
@@ -317,25 +315,20 @@ static void name_granted(const struct ww_object_info *info, uint32_t access,
 static ww_status object_learn_token(struct ww_object *object)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
-	struct ww_token_info named = object->token;
-	struct ww_token token;
+	struct ww_token_content token = object->token;
 
-	ww_broker_client_peer(object->broker, object->token.broker_id, NULL);
-	ww_try(object_token(object, &none, &named, &token));
-	ww_token_secret(&token, object->secret);
-	object->token = named;
+	ww_broker_client_peer(object->broker, object->token.info.broker_id, NULL);
+	ww_try(object_token(object, &none, &token));
+	object->token = token;
 	return WW_OK;
 }
 
 static ww_status object_take_named_slice(struct ww_object *object, const struct ww_get_reply *grant,
 	uint32_t access)
 {
-	struct ww_token token;
-
-	ww_try(ww_named_slice_token(grant, &object->token, &token));
-	ww_token_secret(&token, object->secret);
-	object->token.access = access;
-	return object_take_slice(object, grant->broker, &token, false, NULL);
+	ww_try(ww_named_slice_token(grant, &object->token));
+	object->token.info.access = access;
+	return object_take_slice(object, grant->broker, false, NULL);
 }
 
 static ww_status object_take_name(struct ww_object *object, struct ww_broker *broker,
@@ -349,7 +342,7 @@ static ww_status object_take_name(struct ww_object *object, struct ww_broker *br
 
 	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
 	grant.takes_slices = true;
-	object->token.slice = 0;
+	object->token.info.slice = 0;
 	status = ww_get_reply_ask_name(&grant, &message, name, params, timeout_ns, &opened);
 	if (status != WW_OK)
 		return status;
@@ -358,7 +351,7 @@ static ww_status object_take_name(struct ww_object *object, struct ww_broker *br
 	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own, out_info);
 	if (grant.granted.part)
 		return object_take_named_slice(object, &grant, params->access);
-	name_granted(out_info, params->access, &object->token);
+	name_granted(out_info, params->access, &object->token.info);
 	object->broker = ww_broker_ref(grant.broker);
 	ww_get_reply_keep(&grant, &object->holds);
 	return object_learn_token(object);
@@ -401,8 +394,8 @@ ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get
 	do {
 		status = object_take_name(object, broker, name, &ours,
 			ww_slice_tries_left_ns(&tries), &described);
-	} while (ww_slice_tries_go_on(&tries, status, object->token.slice));
-	if (status == WW_ERR_NOT_FOUND && object->token.slice)
+	} while (ww_slice_tries_go_on(&tries, status, object->token.info.slice));
+	if (status == WW_ERR_NOT_FOUND && object->token.info.slice)
 		return ww_fail_slice_name(name);
 	if (status != WW_OK)
 		return status;

@@ -129,18 +129,17 @@ ww_status ww_pool_export(ww_pool *pool, ww_broker *broker, const struct ww_expor
  * A token that came home: its import is counted, and the pool is the one that is here. The pool's
  * own broker decides, since any other one may claim to have a pool of that id.
  */
-static ww_status take_home(struct ww_pool *pool, const struct ww_token_info *info,
-	const struct ww_token *token)
+static ww_status take_home(struct ww_pool *pool, const struct ww_token_content *token)
 {
 	WW_AUTO_BROKER struct ww_broker *broker = NULL;
 	WW_AUTO_IMPORT struct ww_import import;
 
-	ww_import_init(&import, WW_OBJECT_POOL, info->access);
+	ww_import_init(&import, WW_OBJECT_POOL, token->info.access);
 	ww_try(find_broker(pool, &broker));
 	if (!broker)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the token names a pool of this process, which has never been exported: it is forged");
-	return ww_import_ask(&import, broker, token);
+	return ww_import_ask_read(&import, broker, token);
 }
 
 /* Takes over the member's user, on success. */
@@ -157,14 +156,14 @@ static ww_status make_pool(struct ww_member *member, struct ww_pool **out_pool)
 }
 
 static ww_status join(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token, struct ww_pool **out_pool)
+	const struct ww_token_content *token, struct ww_pool **out_pool)
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
 
-	ww_try(ww_member_join_pool(broker, info, token, &member));
+	ww_try(ww_member_join_pool(broker, token, &member));
 	if (device)
-		ww_member_map_chunks(member, device, info->access);
+		ww_member_map_chunks(member, device, token->info.access);
 	ww_try(make_pool(member, out_pool));
 	(void)ww_steal(member);
 	return WW_OK;
@@ -174,22 +173,23 @@ ww_status ww_pool_import(ww_device *device, ww_broker *broker, const struct ww_t
 	ww_cancel *cancel, ww_pool **out_pool)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct ww_token_content content;
 	WW_AUTO_POOL struct ww_pool *own = NULL;
 
 	ww_clear(out_pool, NULL);
 	ww_try(ww_process_enter());
 	ww_require(token && out_pool, "ww_pool_import: token or out_pool is NULL");
-	ww_try(ww_token_info_get(token, &info));
-	if (info.kind != WW_OBJECT_POOL)
+	ww_try(ww_token_read(token, &content));
+	if (content.info.kind != WW_OBJECT_POOL)
 		return ww_fail(WW_ERR_UNSUPPORTED, "the token names no pool, but %s",
-			info.flags & WW_TOKEN_SLICE ? "a slice of one: use ww_memory_import()"
-						    : "another kind of object");
+			content.info.flags & WW_TOKEN_SLICE
+				? "a slice of one: use ww_memory_import()"
+				: "another kind of object");
 	ww_members_reclaim();
-	own = ww_pool_find(info.object_id);
+	own = ww_pool_find(content.info.object_id);
 	if (!own)
-		return join(device, broker, &info, token, out_pool);
-	ww_try(take_home(own, &info, token));
+		return join(device, broker, &content, out_pool);
+	ww_try(take_home(own, &content));
 	*out_pool = ww_pool_ref(own);
 	return WW_OK;
 }

@@ -31,19 +31,17 @@ static bool is_same_object(const struct ww_pool_keys *keys, const struct ww_toke
 		!memcmp(info->broker_id, keys->broker_id, sizeof(keys->broker_id));
 }
 
-bool ww_pool_keys_fit(const struct ww_pool_keys *keys, const struct ww_token_info *info,
-	const struct ww_token *token)
+bool ww_pool_keys_fit(const struct ww_pool_keys *keys, const struct ww_token_content *token)
 {
-	uint32_t bit = 1U << info->access;
-	uint8_t secret[WW_SECRET_BYTES];
+	uint32_t access = token->info.access;
+	uint32_t bit = 1U << access;
 
-	if (!is_same_object(keys, info))
-		return false;
-	ww_token_secret(token, secret);
-	return (keys->accepted & bit &&
-		       !memcmp(secret, keys->accepted_secrets[info->access], sizeof(secret))) ||
-		(keys->own & bit &&
-			!memcmp(secret, keys->own_secrets[info->access], sizeof(secret)));
+	return is_same_object(keys, &token->info) &&
+		((keys->accepted & bit &&
+			 !memcmp(token->secret, keys->accepted_secrets[access], WW_SECRET_BYTES)) ||
+			(keys->own & bit &&
+				!memcmp(token->secret, keys->own_secrets[access],
+					WW_SECRET_BYTES)));
 }
 
 /* Secrets of an object that the broker has lost, and that was put anew, are worth nothing. */
@@ -58,34 +56,38 @@ static void follow(struct ww_pool_keys *keys, const struct ww_token_info *info)
 	memcpy(keys->broker_id, info->broker_id, sizeof(keys->broker_id));
 }
 
-void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_info *info,
-	const struct ww_token *token)
+void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_content *token)
 {
+	const struct ww_token_info *info = &token->info;
+
 	follow(keys, info);
 	if (!(info->flags & WW_TOKEN_SLICE))
 		return; /* a token of the pool itself: its secret may be good for one import only */
-	ww_token_secret(token, keys->accepted_secrets[info->access]);
+	memcpy(keys->accepted_secrets[info->access], token->secret, WW_SECRET_BYTES);
 	keys->accepted |= 1U << info->access;
 }
 
-static ww_status ask(struct ww_pool_keys *keys, struct ww_token_info *info,
-	struct ww_token *out_token)
+ww_status ww_pool_keys_get(struct ww_pool_keys *keys, uint32_t access)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE}; /* the pool lives by other means */
+	struct ww_token_content token;
 
-	ww_try(ww_export_object(keys->broker, info, &none, out_token));
-	follow(keys, info);
-	ww_token_secret(out_token, keys->own_secrets[info->access]);
-	keys->own |= 1U << info->access;
+	if (keys->own & 1U << access)
+		return WW_OK;
+	token.info.access = access;
+	memcpy(token.info.object_id, keys->pool_id, sizeof(token.info.object_id));
+	ww_try(ww_export_content(keys->broker, &token, &none));
+	follow(keys, &token.info);
+	memcpy(keys->own_secrets[access], token.secret, WW_SECRET_BYTES);
+	keys->own |= 1U << access;
 	return WW_OK;
 }
 
 ww_status ww_pool_keys_token(struct ww_pool_keys *keys, struct ww_token_info *info,
 	struct ww_token *out_token)
 {
+	ww_try(ww_pool_keys_get(keys, info->access));
 	memcpy(info->object_id, keys->pool_id, sizeof(info->object_id));
-	if (!(keys->own & 1U << info->access))
-		return ask(keys, info, out_token);
 	info->generation = keys->generation;
 	memcpy(info->broker_id, keys->broker_id, sizeof(info->broker_id));
 	info->broker_uid = keys->broker_uid;
@@ -135,11 +137,13 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 	return ww_object_info_write(info, &ours);
 }
 
-ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_info *out_info,
-	struct ww_token *out_token)
+ww_status ww_named_slice_token(const struct ww_get_reply *grant,
+	struct ww_token_content *out_token)
 {
+	struct ww_token_info *out_info = &out_token->info;
 	const struct ww_wire_granted *granted = &grant->granted;
 	const struct ww_description *memory = &grant->description.memory;
+	struct ww_token unused; /* made, since that checks what it says */
 
 	*out_info = (struct ww_token_info){
 		.struct_size = sizeof(*out_info),
@@ -158,7 +162,8 @@ ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token
 	memcpy(out_info->home_uuid, memory->home_uuid, sizeof(out_info->home_uuid));
 	ww_broker_client_peer(grant->broker, out_info->broker_id, &out_info->broker_uid);
 	memcpy(out_info->address, grant->broker->address.path, sizeof(out_info->address));
-	return ww_token_make(out_info, granted->secret, out_token);
+	memcpy(out_token->secret, granted->secret, sizeof(out_token->secret));
+	return ww_token_make(out_info, out_token->secret, &unused);
 }
 
 void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns)

@@ -39,12 +39,13 @@ struct ww_pool_keys {
 void ww_pool_keys_set(struct ww_pool_keys *keys, struct ww_broker *broker);
 
 /* Whether a token that was read is for this pool, in this broker, and opens it. */
-bool ww_pool_keys_fit(const struct ww_pool_keys *keys, const struct ww_token_info *info,
-	const struct ww_token *token);
+bool ww_pool_keys_fit(const struct ww_pool_keys *keys, const struct ww_token_content *token);
 
 /* What a token that the broker has accepted says. */
-void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_info *info,
-	const struct ww_token *token);
+void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_content *token);
+
+/* Asks the broker for the secret of an access, unless it is known. Return: as ww_pool_export(). */
+ww_status ww_pool_keys_get(struct ww_pool_keys *keys, uint32_t access);
 
 /*
  * @info:  the slice, and its span; the fields about the pool and its broker are filled in
@@ -67,12 +68,12 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 	uint32_t memory_kind, bool is_own, struct ww_object_info *info);
 
 /*
- * What a token says by which a slice is had that was granted by its name. It counts as passed on:
- * it opens the slice as long as that has its number.
+ * A token by which a slice is had that was granted by its name. It counts as passed on: it opens
+ * the slice as long as that has its number.
  * Return: WW_OK; as ww_token_make().
  */
-ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_info *out_info,
-	struct ww_token *out_token);
+ww_status ww_named_slice_token(const struct ww_get_reply *grant,
+	struct ww_token_content *out_token);
 
 /* How often a slice was had by its name, and was gone when it was to be imported. */
 struct ww_slice_tries {

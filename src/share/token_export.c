@@ -127,9 +127,10 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 	return WW_OK;
 }
 
-ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
-	const struct ww_escrow *escrow, struct ww_token *out_token)
+ww_status ww_export_content(struct ww_broker *broker, struct ww_token_content *content,
+	const struct ww_escrow *escrow)
 {
+	struct ww_token_info *info = &content->info;
 	struct ww_wire_exported exported;
 
 	ww_try(ask_export(broker, info, escrow, &exported));
@@ -138,7 +139,17 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 	info->generation = exported.generation;
 	ww_broker_client_peer(broker, info->broker_id, &info->broker_uid);
 	memcpy(info->address, broker->address.path, sizeof(info->address));
-	return ww_token_make(info, exported.secret, out_token);
+	memcpy(content->secret, exported.secret, sizeof(content->secret));
+	return WW_OK;
+}
+
+ww_status ww_export_object(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token)
+{
+	struct ww_token_content content = {.info = *info};
+
+	ww_try(ww_export_content(broker, &content, escrow));
+	return ww_token_make(&content.info, content.secret, out_token);
 }
 
 /* A token for the whole, that names the span that the memory is. */
@@ -147,8 +158,11 @@ static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker
 {
 	const struct ww_escrow escrow = {ours->escrow_ns, ours->uses, ours->flags};
 	struct ww_memory *whole = ww_memory_whole(memory);
-	struct ww_token_info info = {
-		.struct_size = sizeof(info),
+	struct ww_token_content token;
+	struct ww_token_info *info = &token.info;
+
+	*info = (struct ww_token_info){
+		.struct_size = sizeof(*info),
 		.kind = WW_OBJECT_MEMORY,
 		.access = ours->access,
 		.offset = memory->offset + ours->offset,
@@ -158,21 +172,19 @@ static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker
 		.flags = (ww_memory_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
 			(ours->uses ? WW_TOKEN_COUNTED : 0),
 	};
-	uint8_t secret[WW_SECRET_BYTES];
-
 	ww_try(ww_mapping_check(whole->mapping));
 	if (!ww_hold_ref_is_held(&whole->attachments, broker))
 		ww_try(put_unnamed(whole, broker));
-	memcpy(info.object_id, whole->description.object_id, sizeof(info.object_id));
-	memcpy(info.home_uuid, whole->description.home_uuid, sizeof(info.home_uuid));
+	memcpy(info->object_id, whole->description.object_id, sizeof(info->object_id));
+	memcpy(info->home_uuid, whole->description.home_uuid, sizeof(info->home_uuid));
 	if (ours->array)
-		info.array = *ours->array;
+		info->array = *ours->array;
 	ww_try(ww_hold_ref_prepare_of(&whole->attachments, broker));
-	ww_try(ww_export_object(broker, &info, &escrow, out_token));
+	ww_try(ww_export_content(broker, &token, &escrow));
+	ww_try(ww_token_make(info, token.secret, out_token));
 	if (escrow.flags & WW_EXPORT_DELIVERY) /* its secret is not the object's */
 		return WW_OK;
-	ww_token_secret(out_token, secret);
-	ww_hold_ref_learn(&whole->attachments, broker, &info, secret, info.access, NULL);
+	ww_hold_ref_learn(&whole->attachments, broker, info, token.secret, info->access, NULL);
 	return WW_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "client/broker_client.h"
 #include "memory/memory.h"
+#include "wire/token.h"
 
 #define WW_ESCROW_NS (60 * UINT64_C(1000000000)) /* where the caller does not say */
 
@@ -30,10 +31,14 @@ struct ww_in_flight_most ww_in_flight_most(void);
 void ww_in_flight_set_most(struct ww_in_flight_most most); /* 0: the default */
 
 /*
- * @info:  what the token is to say; generation and the broker's fields are filled in
+ * @content:  what the token is to say; generation, secret and the broker's fields are filled in
  * Return: WW_OK; as ww_memory_export().
  */
-ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
+ww_status ww_export_content(struct ww_broker *broker, struct ww_token_content *content,
+	const struct ww_escrow *escrow);
+
+/* The same, as bytes for another process. */
+ww_status ww_export_object(struct ww_broker *broker, const struct ww_token_info *info,
 	const struct ww_escrow *escrow, struct ww_token *out_token);
 
 #endif

@@ -90,8 +90,6 @@ static ww_status check_grant(const struct ww_get_reply *grant, const struct ww_t
 
 void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access)
 {
-	memset(&import->token, 0, sizeof(import->token));
-	import->token.struct_size = sizeof(import->token);
 	import->message = (struct ww_wire_import){.access = (uint8_t)access};
 	import->opened = NULL;
 	import->is_astray = false;
@@ -107,13 +105,13 @@ void ww_import_fini(struct ww_import *import)
 	ww_broker_unref(import->opened);
 }
 
-ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
-	const struct ww_token *token)
+ww_status ww_import_ask_read(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token_content *token)
 {
 	struct ww_get_reply *grant = &import->grant;
 	ww_status status;
 
-	ww_try(ww_token_info_get(token, &import->token));
+	import->token = token->info;
 	ww_try(check_token(&import->token, grant->kind, import->message.access));
 	if (broker) {
 		ww_try(ww_ref_check(&broker->ref, "a connection to a broker"));
@@ -123,7 +121,7 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	}
 	grant->broker = broker;
 	memcpy(import->message.id, import->token.object_id, sizeof(import->message.id));
-	ww_token_secret(token, import->message.secret);
+	memcpy(import->message.secret, token->secret, sizeof(import->message.secret));
 	grant->request.id = import->message.id;
 	grant->request.broker_id = import->token.broker_id;
 	grant->request.starts_none = true;
@@ -135,6 +133,15 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	status = check_grant(grant, &import->token);
 	import->is_granted = status == WW_OK && import->opened;
 	return status;
+}
+
+ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token *token)
+{
+	struct ww_token_content content;
+
+	ww_try(ww_token_read(token, &content));
+	return ww_import_ask_read(import, broker, &content);
 }
 
 const uint8_t *ww_import_secret(const struct ww_import *import)
@@ -173,18 +180,16 @@ ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_obje
  * Return: WW_OK; as ww_memory_import().
  */
 static ww_status recall(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *named, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory,
-	struct ww_object_info *out_info)
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	struct ww_memory **out_memory, struct ww_object_info *out_info)
 {
-	uint8_t secret[WW_SECRET_BYTES];
+	const struct ww_token_info *named = &token->info;
 	struct ww_memory *memory;
 	ww_status status;
 
 	*out_memory = NULL;
 	if (named->flags & WW_TOKEN_COUNTED || options->flags & WW_IMPORT_OWN_MAPPING)
 		return WW_OK;
-	ww_token_secret(token, secret);
 	for (size_t skip = 0;; skip++) {
 		memory = ww_cache_find_id(device, named->object_id, options->access, skip);
 		if (!memory)
@@ -195,7 +200,7 @@ static ww_status recall(struct ww_device *device, struct ww_broker *broker,
 		 */
 		if (!(named->flags & WW_TOKEN_FOREIGN &&
 			    memory->mapping->backing == WW_BACKING_CUDA_VMM) &&
-			ww_hold_ref_knows(&memory->attachments, broker, named, secret,
+			ww_hold_ref_knows(&memory->attachments, broker, named, token->secret,
 				options->access, out_info))
 			break;
 		ww_memory_unref(memory);
@@ -218,41 +223,40 @@ static ww_status fail_withdrawn(void)
 }
 
 static ww_status ask(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token *token, const struct ww_import_options *options,
+	const struct ww_token_content *token, const struct ww_import_options *options,
 	struct ww_memory **out_memory, struct ww_object_info *info)
 {
+	const struct ww_token_info *named = &token->info;
 	WW_AUTO_IMPORT struct ww_import import;
 	const struct ww_get_reply *grant = &import.grant;
 	struct ww_object_info ours;
 	ww_status status;
 
 	ww_import_init(&import, WW_OBJECT_MEMORY, options->access);
-	status = ww_import_ask(&import, broker, token);
-	if (status == WW_ERR_NOT_FOUND && !import.is_astray &&
-		import.token.flags & WW_TOKEN_FOREIGN)
+	status = ww_import_ask_read(&import, broker, token);
+	if (status == WW_ERR_NOT_FOUND && !import.is_astray && named->flags & WW_TOKEN_FOREIGN)
 		return fail_withdrawn();
 	ww_try(status);
-	ww_try(ww_import_check_bytes(&import.token, grant->description.memory.bytes));
+	ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
 	ww_try(ww_hold_ref_prepare(grant->hold_ref));
 	ww_try(ww_get_reply_map(&import.grant, device, options, out_memory));
 	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
-	ww_hold_ref_learn(&(*out_memory)->attachments, grant->broker, &import.token,
+	ww_hold_ref_learn(&(*out_memory)->attachments, grant->broker, named,
 		ww_import_secret(&import), options->access, &ours);
-	ww_try(ww_memory_span(out_memory, import.token.offset, import.token.bytes,
-		options->access));
-	return info ? ww_import_write_info(&import.token, &ours, info) : WW_OK;
+	ww_try(ww_memory_span(out_memory, named->offset, named->bytes, options->access));
+	return info ? ww_import_write_info(named, &ours, info) : WW_OK;
 }
 
 ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *named, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory,
-	struct ww_object_info *info)
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	struct ww_memory **out_memory, struct ww_object_info *info)
 {
+	const struct ww_token_info *named = &token->info;
 	struct ww_object_info ours;
 	struct ww_memory *memory;
 
 	ww_try(check_token(named, WW_OBJECT_MEMORY, options->access));
-	ww_try(recall(device, broker, named, token, options, &memory, info ? &ours : NULL));
+	ww_try(recall(device, broker, token, options, &memory, info ? &ours : NULL));
 	if (!memory)
 		return ask(device, broker, token, options, out_memory, info);
 	ww_try(ww_memory_span(&memory, named->offset, named->bytes, options->access));

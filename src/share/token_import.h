@@ -31,6 +31,10 @@ void ww_import_fini(struct ww_import *import); /* lets go of what was not kept *
 ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	const struct ww_token *token);
 
+/* The same by a token that was read. */
+ww_status ww_import_ask_read(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token_content *token);
+
 /*
  * The secret by which this process may import the object again: of a counted token the object's
  * own, which the broker told with the answer; one of version 5 or less does not, then the token's.
@@ -51,13 +55,11 @@ ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_obje
  * The memory that a token names, which is not a slice of a pool. What this process holds by this
  * token already is not asked for again, unless it is to be mapped again.
  * @broker:  as for ww_import_ask()
- * @named:   what the token says
  * @info:    NULL, or the caller's, of checked size
  * Return: as ww_memory_import(); on failure *out_memory is untouched.
  */
 ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *named, const struct ww_token *token,
-	const struct ww_import_options *options, struct ww_memory **out_memory,
-	struct ww_object_info *info);
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	struct ww_memory **out_memory, struct ww_object_info *info);
 
 #endif

@@ -30,7 +30,6 @@
 #define VERSION        1
 #define CHECKSUM_AT    12
 #define CHECKSUM_BYTES 4
-#define SECRET_AT      32
 #define INFO_V1_BYTES  offsetof(struct ww_token_info, slice)
 #define FLAGS          (WW_TOKEN_SLICE | WW_TOKEN_FOREIGN | WW_TOKEN_COUNTED | WW_TOKEN_PASSED)
 
@@ -167,8 +166,9 @@ static ww_status check_fields(const struct ww_wire_token *record, struct ww_arra
 	return ww_array_record_read(&record->array, record->bytes, out_array, out_has_array);
 }
 
-static ww_status read_token(const struct ww_token *token, struct ww_token_info *info)
+static ww_status read_token(const struct ww_token *token, struct ww_token_content *content)
 {
+	struct ww_token_info *info = &content->info;
 	struct ww_wire_token record;
 	bool has_array = false;
 
@@ -179,26 +179,38 @@ static ww_status read_token(const struct ww_token *token, struct ww_token_info *
 	info->struct_size = sizeof(*info);
 	info->has_array = has_array;
 	copy_fields(&record, info);
+	memcpy(content->secret, record.secret, sizeof(content->secret));
+	return WW_OK;
+}
+
+ww_status ww_token_read(const struct ww_token *token, struct ww_token_content *out_content)
+{
+	/* Most programs read a token to decide how to import it, and the import reads it again. */
+	static _Thread_local struct reading {
+		struct ww_token token;
+		struct ww_token_content content; /* struct_size 0: no token was read yet */
+	} last;
+	struct reading now;
+
+	now.token = *token;
+	if (last.content.info.struct_size == 0 ||
+		memcmp(&now.token, &last.token, sizeof(now.token)) != 0) {
+		ww_try(read_token(&now.token, &now.content));
+		last = now;
+	}
+	*out_content = last.content;
 	return WW_OK;
 }
 
 ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info)
 {
-	/* Most callers read a token to decide how to import it, and the import reads it again. */
-	static _Thread_local struct reading {
-		struct ww_token token;
-		struct ww_token_info info; /* struct_size 0: no token was read yet */
-	} last;
-	struct reading now;
+	struct ww_token_content content;
 
 	ww_require(token && info, "ww_token_info_get: token or info is NULL");
 	ww_try(ww_params_check(info, INFO_V1_BYTES, "ww_token_info"));
-	now.token = *token;
-	if (last.info.struct_size == 0 || memcmp(&now.token, &last.token, sizeof(now.token)) != 0) {
-		ww_try(read_token(&now.token, &now.info));
-		last = now;
-	}
-	return ww_params_write(info, &last.info, sizeof(last.info), INFO_V1_BYTES, "ww_token_info");
+	ww_try(ww_token_read(token, &content));
+	return ww_params_write(info, &content.info, sizeof(content.info), INFO_V1_BYTES,
+		"ww_token_info");
 }
 
 /* What has no place in a token cannot be seen in one any more. */
@@ -256,9 +268,4 @@ ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[W
 	record.checksum = checksum(out_token);
 	ww_bytes_put_number(out_token->bytes + CHECKSUM_AT, record.checksum, CHECKSUM_BYTES);
 	return WW_OK;
-}
-
-void ww_token_secret(const struct ww_token *token, uint8_t out_secret[WW_SECRET_BYTES])
-{
-	memcpy(out_secret, token->bytes + SECRET_AT, WW_SECRET_BYTES);
 }

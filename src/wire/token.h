@@ -13,6 +13,18 @@
 
 #define WW_SECRET_BYTES 16
 
+/* A token that was read. */
+struct ww_token_content {
+	struct ww_token_info info;       /* what it says */
+	uint8_t secret[WW_SECRET_BYTES]; /* from the broker; opens the object */
+};
+
+/*
+ * A call reads a token once, and passes the content on.
+ * Return: as ww_token_info_get().
+ */
+ww_status ww_token_read(const struct ww_token *token, struct ww_token_content *out_content);
+
 /*
  * @info:    its size is not looked at; without has_array neither is its array
  * @secret:  from the broker; opens the object
@@ -20,8 +32,5 @@
  */
 ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[WW_SECRET_BYTES],
 	struct ww_token *out_token);
-
-/* @token: one that ww_token_info_get() has accepted */
-void ww_token_secret(const struct ww_token *token, uint8_t out_secret[WW_SECRET_BYTES]);
 
 #endif

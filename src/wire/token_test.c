@@ -130,14 +130,14 @@ UNIT_TEST(golden_bytes)
 	const struct ww_token_info want = sample();
 	struct ww_token again = sample_token();
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	uint8_t found[WW_SECRET_BYTES];
+	struct ww_token_content found;
 	char text[WW_TOKEN_TEXT_BYTES];
 
 	assert_memory_equal(again.bytes, token.bytes, sizeof(token.bytes));
 	assert_ok(ww_token_info_get(&token, &info));
 	assert_memory_equal(&info, &want, sizeof(want));
-	ww_token_secret(&token, found);
-	assert_memory_equal(found, secret, sizeof(secret));
+	assert_ok(ww_token_read(&token, &found));
+	assert_memory_equal(found.secret, secret, sizeof(secret));
 	assert_ok(ww_token_to_text(&token, text));
 	assert_string_equal(text, golden_text);
 	assert_ok(ww_token_from_text(golden_text, &again));
@@ -496,11 +496,10 @@ UNIT_TEST(random_tokens_there_and_back)
 {
 	for (int round = 0; round < 500; round++) {
 		const struct ww_token_info info = random_info();
-		struct ww_token_info found = WW_INIT(struct ww_token_info);
+		struct ww_token_content found;
 		struct ww_token token;
 		struct ww_token again;
 		uint8_t key[WW_SECRET_BYTES];
-		uint8_t found_key[WW_SECRET_BYTES];
 		char text[WW_TOKEN_TEXT_BYTES];
 
 		random_bytes(key, sizeof(key));
@@ -511,10 +510,9 @@ UNIT_TEST(random_tokens_there_and_back)
 				    "0123456789-_") == strlen(text));
 		assert_ok(ww_token_from_text(text, &again));
 		assert_memory_equal(&again, &token, sizeof(token));
-		assert_ok(ww_token_info_get(&again, &found));
-		assert_memory_equal(&found, &info, sizeof(info));
-		ww_token_secret(&again, found_key);
-		assert_memory_equal(found_key, key, sizeof(key));
+		assert_ok(ww_token_read(&again, &found));
+		assert_memory_equal(&found.info, &info, sizeof(info));
+		assert_memory_equal(found.secret, key, sizeof(key));
 	}
 }
 

@@ -7,7 +7,7 @@
  * token has one text. What is read is compared with that: a text that says the same in another way
  * is refused.
  */
-#include <warpway/token.h>
+#include "wire/token.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -55,22 +55,15 @@ static void write_text(const struct ww_token *token, char *out_text)
 	*write_letters(out_text + PREFIX_BYTES, token->bytes, used_bytes(token)) = '\0';
 }
 
-/* Only whole tokens have a text, and only texts of whole tokens are read. */
-static ww_status check_whole(const struct ww_token *token)
-{
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
-
-	return ww_token_info_get(token, &info);
-}
-
 ww_status ww_token_to_text(const struct ww_token *token, char *out_text)
 {
+	struct ww_token_content unused;
 	struct ww_token copy;
 
 	ww_clear(out_text, '\0');
 	ww_require(token && out_text, "ww_token_to_text: token or out_text is NULL");
 	copy = *token;
-	ww_try(check_whole(&copy));
+	ww_try(ww_token_read(&copy, &unused)); /* only a whole token has a text */
 	write_text(&copy, out_text);
 	return WW_OK;
 }
@@ -130,6 +123,7 @@ static ww_status check_only_text(const struct ww_token *token, const char *text,
 
 ww_status ww_token_from_text(const char *text, struct ww_token *out_token)
 {
+	struct ww_token_content unused;
 	struct ww_token token;
 	size_t length;
 
@@ -143,7 +137,7 @@ ww_status ww_token_from_text(const char *text, struct ww_token *out_token)
 			"the text of a token has %zu characters; %d are the most", length,
 			PREFIX_BYTES + LETTERS_MOST);
 	ww_try(read_letters(text + PREFIX_BYTES, length - PREFIX_BYTES, &token));
-	ww_try(check_whole(&token));
+	ww_try(ww_token_read(&token, &unused));
 	ww_try(check_only_text(&token, text, length));
 	*out_token = token;
 	return WW_OK;

@@ -71,9 +71,9 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 }
 
 /* A token that was read: its fields and its secret say all there is in it. */
-static void check_whole(const struct ww_token *token, const struct ww_token_info *info)
+static void check_whole(const struct ww_token *token, const struct ww_token_content *content)
 {
-	uint8_t secret[WW_SECRET_BYTES];
+	const struct ww_token_info *info = &content->info;
 	struct ww_token again;
 
 	FUZZ_MUST(info->kind > 0 && info->total_bytes <= INT64_MAX);
@@ -81,8 +81,7 @@ static void check_whole(const struct ww_token *token, const struct ww_token_info
 		info->offset <= info->total_bytes - info->bytes);
 	FUZZ_MUST(memchr(info->address, '\0', sizeof(info->address)));
 	FUZZ_MUST(!info->has_array || ww_array_check(&info->array, info->bytes) == WW_OK);
-	ww_token_secret(token, secret);
-	FUZZ_MUST(ww_token_make(info, secret, &again) == WW_OK);
+	FUZZ_MUST(ww_token_make(info, content->secret, &again) == WW_OK);
 	FUZZ_MUST(!memcmp(token, &again, sizeof(again)));
 }
 
@@ -105,25 +104,25 @@ static void check_refused(ww_status status)
 
 static void read_bytes(const uint8_t *bytes, size_t count, bool is_sealed)
 {
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct ww_token_content content;
 	struct ww_token token = {{0}};
 	ww_status status;
 
 	memcpy(&token, bytes, count < sizeof(token) ? count : sizeof(token));
 	if (is_sealed)
 		token_seal(&token);
-	status = ww_token_info_get(&token, &info);
+	status = ww_token_read(&token, &content);
 	if (status != WW_OK) {
 		check_refused(status);
 		return;
 	}
-	check_whole(&token, &info);
+	check_whole(&token, &content);
 	check_text(&token);
 }
 
 static void read_text(const uint8_t *bytes, size_t count)
 {
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct ww_token_content content;
 	char right[WW_TOKEN_TEXT_BYTES];
 	char text[FUZZ_INPUT_BYTES];
 	struct ww_token token;
@@ -136,8 +135,8 @@ static void read_text(const uint8_t *bytes, size_t count)
 		check_refused(status);
 		return;
 	}
-	FUZZ_MUST(ww_token_info_get(&token, &info) == WW_OK);
-	check_whole(&token, &info);
+	FUZZ_MUST(ww_token_read(&token, &content) == WW_OK);
+	check_whole(&token, &content);
 	FUZZ_MUST(ww_token_to_text(&token, right) == WW_OK);
 	FUZZ_MUST(!strncmp(text + strspn(text, space), right, strlen(right)));
 }

@@ -381,14 +381,14 @@ static ww_status open_slice(struct ww_member **member, struct ww_device *device,
 }
 
 ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory)
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	bool is_import, struct ww_memory **out_memory)
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
 
-	ww_try(ww_member_join(broker, info, token, &member));
-	return open_slice(&member, device, info, options, is_import, NULL, out_memory);
+	ww_try(ww_member_join(broker, token, &member));
+	return open_slice(&member, device, &token->info, options, is_import, NULL, out_memory);
 }
 
 ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
@@ -419,16 +419,17 @@ static void keep(struct ww_member *member, uint64_t number, bool is_import)
 	pthread_mutex_unlock(&member->lock);
 }
 
-ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, bool is_import, struct ww_attachments *holds,
-	struct ww_member **out_member, uint32_t *out_memory_kind)
+ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_content *token,
+	bool is_import, struct ww_attachments *holds, struct ww_member **out_member,
+	uint32_t *out_memory_kind)
 {
+	const struct ww_token_info *info = &token->info;
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
 	ww_status status;
 	uint32_t chunk;
 
-	ww_try(ww_member_join(broker, info, token, &member));
+	ww_try(ww_member_join(broker, token, &member));
 	pthread_mutex_lock(&member->lock);
 	status = take(member, info);
 	pthread_mutex_unlock(&member->lock);

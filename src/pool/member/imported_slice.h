@@ -17,28 +17,27 @@
 
 /*
  * @broker:     as for ww_memory_import()
- * @info:       what @token says; it names a slice
+ * @token:      of a slice
  * @is_import:  whether that counts as an import of the slice
  * Return: WW_OK; as ww_memory_import().
  */
 ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token,
-	const struct ww_import_options *options, bool is_import, struct ww_memory **out_memory);
+	const struct ww_token_content *token, const struct ww_import_options *options,
+	bool is_import, struct ww_memory **out_memory);
 
 struct ww_member;
 
 /*
  * Uses the slice of a token, and maps nothing.
- * @info:             what @token says; it names a slice
  * @is_import:        whether that counts as an import of the slice
  * @holds:            gets the hold of its chunk
  * @out_member:       counted in its users
  * @out_memory_kind:  WW_MEMORY_... of the pool
  * Return: WW_OK; as ww_object_import().
  */
-ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, bool is_import, struct ww_attachments *holds,
-	struct ww_member **out_member, uint32_t *out_memory_kind);
+ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_content *token,
+	bool is_import, struct ww_attachments *holds, struct ww_member **out_member,
+	uint32_t *out_memory_kind);
 
 /*
  * Maps a slice that is used so, which is no import of it: the memory is a use of its own.

@@ -335,20 +335,15 @@ void ww_member_learn(struct ww_member *member, const struct ww_pool_keys *keys)
  * Gets the secrets with which the member can hand slices on, also when the owner is gone by then.
  * The token's own secret will not do: one for reading may carry that for writing.
  */
-static ww_status get_keys(const struct ww_token_info *token, struct ww_pool_keys *keys)
+static ww_status get_keys(struct ww_pool_keys *keys, uint32_t access)
 {
-	for (uint32_t access = WW_ACCESS_READ; access <= token->access; access++) {
-		struct ww_token_info info = *token;
-		struct ww_token unused;
-
-		info.access = access;
-		ww_try(ww_pool_keys_token(keys, &info, &unused));
-	}
+	for (uint32_t each = WW_ACCESS_READ; each <= access; each++)
+		ww_try(ww_pool_keys_get(keys, each));
 	return WW_OK;
 }
 
 /* What the broker granted is the pool that the token names. */
-static ww_status admit(struct ww_import *import, const struct ww_token *token,
+static ww_status admit(struct ww_import *import, const struct ww_token_content *token,
 	struct ww_member *member)
 {
 	struct ww_pool_keys keys;
@@ -356,8 +351,8 @@ static ww_status admit(struct ww_import *import, const struct ww_token *token,
 	ww_get_reply_keep(&import->grant, &member->pool);
 	ww_try(become_known(member, import->grant.broker));
 	keys = ww_member_keys(member);
-	ww_pool_keys_learn(&keys, &import->token, token);
-	ww_try(get_keys(&import->token, &keys));
+	ww_pool_keys_learn(&keys, token);
+	ww_try(get_keys(&keys, token->info.access));
 	ww_member_learn(member, &keys);
 	return WW_OK;
 }
@@ -367,24 +362,24 @@ static ww_status admit(struct ww_import *import, const struct ww_token *token,
  * accepted.
  */
 static bool is_admitted(struct ww_member *member, const struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token)
+	const struct ww_token_content *token)
 {
 	bool fits;
 
 	pthread_mutex_lock(&member->lock);
 	fits = (!broker || broker == member->keys.broker) && !is_given_up(member) &&
-		ww_pool_keys_fit(&member->keys, info, token);
+		ww_pool_keys_fit(&member->keys, token);
 	pthread_mutex_unlock(&member->lock);
 	return fits;
 }
 
 /*
- * A member of the pool that @info names. Any process may claim any id, so it must be the member
- * that knows @token; or, if @token is NULL, the pool as this very broker has it.
+ * A member of the pool that @token names. Any process may claim any id, so it must be the member
+ * that knows @token; or, if @is_granted, the pool as this very broker has it.
  * Return: counted in its users; NULL: there is none.
  */
 static struct ww_member *find_member(const struct ww_broker *broker,
-	const struct ww_token_info *info, const struct ww_token *token)
+	const struct ww_token_content *token, bool is_granted)
 {
 	struct ww_member *found = NULL;
 
@@ -392,9 +387,9 @@ static struct ww_member *find_member(const struct ww_broker *broker,
 	ww_list_for_each (link, &members) {
 		struct ww_member *member = ww_container(link, struct ww_member, link);
 
-		if (!memcmp(member->pool_id, info->object_id, sizeof(member->pool_id)) &&
-			(token ? is_admitted(member, broker, info, token)
-			       : member->keys.broker == broker)) {
+		if (!memcmp(member->pool_id, token->info.object_id, sizeof(member->pool_id)) &&
+			(is_granted ? member->keys.broker == broker
+				    : is_admitted(member, broker, token))) {
 			member->users++;
 			found = member;
 			break;
@@ -411,7 +406,7 @@ static ww_status fail_pool_gone(void)
 }
 
 /* A member that is none yet. Return: counted in its users. */
-static ww_status begin_member(struct ww_import *import, const struct ww_token *token,
+static ww_status begin_member(struct ww_import *import, const struct ww_token_content *token,
 	struct ww_member **out_member)
 {
 	WW_CLEANUP(member_free_p) struct ww_member *member = NULL;
@@ -430,8 +425,8 @@ static ww_status begin_member(struct ww_import *import, const struct ww_token *t
 }
 
 /* The broker decides on the token. */
-static ww_status join(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_member **out_member)
+static ww_status join(struct ww_broker *broker, const struct ww_token_content *token,
+	struct ww_member **out_member)
 {
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
 	WW_AUTO_IMPORT struct ww_import import;
@@ -439,8 +434,8 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 	uint64_t limit_ns;
 	ww_status status;
 
-	ww_import_init(&import, WW_OBJECT_POOL, info->access);
-	status = ww_import_ask(&import, broker, token);
+	ww_import_init(&import, WW_OBJECT_POOL, token->info.access);
+	status = ww_import_ask_read(&import, broker, token);
 	if (status == WW_ERR_NOT_FOUND && !import.is_astray)
 		return fail_pool_gone();
 	ww_try(status);
@@ -451,7 +446,7 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 	limit_ns = ww_broker_client_timeout_ns(import.grant.broker);
 	ww_request_limit_all(limit_ns < WW_NEVER - begun_ns ? begun_ns + limit_ns : WW_NEVER);
 	ww_try(ww_pool_require_broker(import.grant.broker));
-	member = find_member(import.grant.broker, info, NULL);
+	member = find_member(import.grant.broker, token, true);
 	if (!member)
 		return begin_member(&import, token, out_member);
 	ww_try(admit(&import, token, member));
@@ -459,32 +454,32 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 	return WW_OK;
 }
 
-ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_member **out_member)
+ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_content *token,
+	struct ww_member **out_member)
 {
 	ww_status status = WW_OK;
 
-	*out_member = find_member(broker, info, token);
+	*out_member = find_member(broker, token, false);
 	if (*out_member)
 		return WW_OK;
 	ww_members_drop_unused();
 	ww_try(ww_lock_unless_cancelled(&join_lock));
-	*out_member = find_member(broker, info, token); /* another thread may have been faster */
+	*out_member = find_member(broker, token, false); /* another thread may have been faster */
 	if (!*out_member)
-		status = join(broker, info, token, out_member);
+		status = join(broker, token, out_member);
 	pthread_mutex_unlock(&join_lock);
 	return status;
 }
 
-ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_member **out_member)
+ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_content *token,
+	struct ww_member **out_member)
 {
 	ww_status status;
 
 	*out_member = NULL;
 	ww_members_drop_unused();
 	ww_try(ww_lock_unless_cancelled(&join_lock));
-	status = join(broker, info, token, out_member);
+	status = join(broker, token, out_member);
 	pthread_mutex_unlock(&join_lock);
 	return status;
 }
@@ -553,25 +548,23 @@ static ww_status map_held_chunk(const struct ww_member *member,
 	const struct ww_import_options options = {.access = wanted->access};
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
 	struct ww_broker *broker = member->keys.broker;
-	struct ww_token_info named = {
-		.struct_size = sizeof(named),
-		.kind = WW_OBJECT_MEMORY,
-		.access = wanted->access,
-		.bytes = wanted->bytes,
-		.total_bytes = wanted->bytes,
+	struct ww_token_content token = {
+		.info.kind = WW_OBJECT_MEMORY,
+		.info.access = wanted->access,
+		.info.bytes = wanted->bytes,
+		.info.total_bytes = wanted->bytes,
 	};
 	WW_AUTO_IMPORT struct ww_import import;
-	struct ww_token token;
 
 	ww_import_init(&import, WW_OBJECT_MEMORY, wanted->access);
-	if (!ww_hold_ref_find(wanted->held, broker, named.object_id))
+	if (!ww_hold_ref_find(wanted->held, broker, token.info.object_id))
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the broker at %s has lost the chunk of the slice that is held",
 			broker->address.path);
-	ww_try(ww_export_object(broker, &named, &none, &token));
-	ww_try(ww_import_ask(&import, broker, &token));
+	ww_try(ww_export_content(broker, &token, &none));
+	ww_try(ww_import_ask_read(&import, broker, &token));
 	ww_try(check_chunk(member, &import.grant));
-	ww_try(ww_import_check_bytes(&named, import.grant.description.memory.bytes));
+	ww_try(ww_import_check_bytes(&token.info, import.grant.description.memory.bytes));
 	return ww_get_reply_map(&import.grant, wanted->device, &options, out_memory);
 }
 

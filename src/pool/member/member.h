@@ -71,19 +71,18 @@ struct ww_member {
  * Becomes a member of the pool that a token names, if it is not yet; the broker is asked unless the
  * token is as good as one that it has accepted before.
  * @broker:      as for ww_memory_import()
- * @info:        what @token says
  * @out_member:  counted in its users
  * Return: WW_OK; WW_ERR_NOT_FOUND (the pool is gone); as ww_memory_import().
  */
-ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_member **out_member);
+ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_content *token,
+	struct ww_member **out_member);
 
 /*
  * The same by a token of the pool itself. The broker is asked always, since such a token may be
  * counted.
  */
-ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_info *info,
-	const struct ww_token *token, struct ww_member **out_member);
+ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_content *token,
+	struct ww_member **out_member);
 
 /*
  * What the member has to make tokens with, to use without the lock; and what was learnt meanwhile,
