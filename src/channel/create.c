@@ -149,10 +149,10 @@ static ww_status put_channel(struct ww_channel *channel, const char *name,
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, channel->form.channel_id, params);
+	ww_sync_object_request_init(&offer, WW_OBJECT_CHANNEL, channel->form.channel_id, params);
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
-	ww_try(ww_sync_object_offer_page(&offer, channel->timeline->page));
+	ww_try(ww_sync_object_add_page(&offer, channel->timeline->page));
 	ww_try(ww_mapping_export(channel->ring.mapping, WW_ACCESS_READ,
 		&offer.fds[offer.fd_count]));
 	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;

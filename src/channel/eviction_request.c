@@ -48,7 +48,7 @@ ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consume
 		return WW_OK;
 	ww_try(ww_random_bytes(id, sizeof(id)));
 	ww_try(ww_random_bytes(&random, sizeof(random)));
-	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
+	ww_sync_object_request_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
 	snprintf(what, sizeof(what), REQUEST "%" PRIu32 "-%016" PRIx64 "-%08" PRIx32, view->number,
 		ww_ring_consumer_id(view->member.id), random);
 	ww_channel_name(observer, what, (char *)offer.put.name);

@@ -127,9 +127,9 @@ static ww_status describe_consumer(const struct ww_consumer *consumer, struct ww
 		.slot_count = consumer->marks.slot_count,
 	};
 
-	ww_sync_object_offer_init(offer, WW_OBJECT_CHANNEL, page->id, NULL);
+	ww_sync_object_request_init(offer, WW_OBJECT_CHANNEL, page->id, NULL);
 	offer->put.mode = CONSUMER_MODE;
-	ww_try(ww_sync_object_offer_page(offer, consumer->channel.timeline->page));
+	ww_try(ww_sync_object_add_page(offer, consumer->channel.timeline->page));
 	ww_try(ww_mapping_export(consumer->marks.mapping, WW_ACCESS_READ,
 		&offer->fds[offer->fd_count]));
 	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;

@@ -26,12 +26,12 @@ static ww_status offer_begin(struct ww_put_request *offer, const struct ww_work_
 {
 	struct ww_signal_map *page = queue->timeline->page;
 
-	ww_sync_object_offer_init(offer, WW_OBJECT_WORK_QUEUE, page->id, NULL);
+	ww_sync_object_request_init(offer, WW_OBJECT_WORK_QUEUE, page->id, NULL);
 	offer->put.state = WW_STATE_SHARED;
 	offer->put.mode = WW_QUEUE_MEMBER_MODE;
 	offer->put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	ww_queue_member_name(queue, what, queue->member, (char *)offer->put.name);
-	ww_try(ww_sync_object_offer_page(offer, page));
+	ww_try(ww_sync_object_add_page(offer, page));
 	ww_sync_object_write_timeline(page, 0, offer->put.description);
 	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
 	return WW_OK;

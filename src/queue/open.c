@@ -133,7 +133,7 @@ static ww_status put_queue(struct ww_work_queue *queue, const char *name,
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_WORK_QUEUE, queue->form.queue_id, params);
+	ww_sync_object_request_init(&offer, WW_OBJECT_WORK_QUEUE, queue->form.queue_id, params);
 	offer.put.state = WW_STATE_SHARED;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
@@ -170,7 +170,7 @@ static ww_status put_roster(struct ww_work_queue *queue)
 	uint8_t id[WW_WIRE_ID_BYTES];
 
 	ww_try(ww_random_bytes(id, sizeof(id)));
-	ww_sync_object_offer_init(&offer, WW_OBJECT_WORK_QUEUE, id, NULL);
+	ww_sync_object_request_init(&offer, WW_OBJECT_WORK_QUEUE, id, NULL);
 	offer.put.state = WW_STATE_SHARED;
 	offer.put.mode = ROSTER_MODE;
 	ww_queue_name(queue, "roster", (char *)offer.put.name);

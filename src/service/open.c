@@ -167,47 +167,47 @@ static ww_status open_files(struct ww_client *client, const struct ww_get_reply 
 	return ww_service_key_import(fds[3], form->service_id, client->requests.header->key);
 }
 
-static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
+static ww_status add_file(struct ww_put_request *request, struct ww_mapping *mapping,
 	uint32_t access)
 {
-	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_WRITERS;
-	offer->put.bytes += mapping->bytes;
-	offer->host_bytes += mapping->bytes;
+	ww_try(ww_mapping_export(mapping, access, &request->fds[request->fd_count]));
+	request->put.fd_access[request->fd_count++] = WW_PUT_TO_WRITERS;
+	request->put.bytes += mapping->bytes;
+	request->host_bytes += mapping->bytes;
 	return WW_OK;
 }
 
 /* Under a name that no other client ever has. */
-static ww_status set_name(const struct ww_client *client, struct ww_put_request *offer)
+static ww_status set_name(const struct ww_client *client, struct ww_put_request *request)
 {
 	char what[32];
 	uint64_t number;
 
 	ww_try(ww_random_bytes(&number, sizeof(number)));
 	snprintf(what, sizeof(what), "client-%016" PRIx64, number);
-	ww_service_name(&client->form, what, (char *)offer->put.name);
+	ww_service_name(&client->form, what, (char *)request->put.name);
 	return WW_OK;
 }
 
 static ww_status put_client(struct ww_client *client, uint32_t gid)
 {
 	struct ww_signal_map *page = client->timeline->page;
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	struct ww_wire_service_client_ref ref = {.page_bytes = page->cpu->bytes};
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_SERVICE, page->id, NULL);
-	offer.put.state = WW_STATE_SHARED;
-	offer.put.mode = CLIENT_MODE;
-	offer.put.gid = gid ? gid : WW_GID_OWN;
-	ww_try(set_name(client, &offer));
-	ww_try(ww_sync_object_offer_page(&offer, page));
-	offer.put.fd_access[0] = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
-	ww_try(offer_file(&offer, client->requests.mapping, WW_ACCESS_READ));
-	ww_try(offer_file(&offer, client->replies.mapping, WW_ACCESS_WRITE));
+	ww_sync_object_request_init(&request, WW_OBJECT_SERVICE, page->id, NULL);
+	request.put.state = WW_STATE_SHARED;
+	request.put.mode = CLIENT_MODE;
+	request.put.gid = gid ? gid : WW_GID_OWN;
+	ww_try(set_name(client, &request));
+	ww_try(ww_sync_object_add_page(&request, page));
+	request.put.fd_access[0] = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
+	ww_try(add_file(&request, client->requests.mapping, WW_ACCESS_READ));
+	ww_try(add_file(&request, client->replies.mapping, WW_ACCESS_WRITE));
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
-	ww_service_client_ref_write(&ref, offer.put.description);
-	offer.put.description_bytes = WW_SERVICE_CLIENT_REF_BYTES;
-	return ww_peer_process_put(&offer, &client->timeline->attachments, client->broker,
+	ww_service_client_ref_write(&ref, request.put.description);
+	request.put.description_bytes = WW_SERVICE_CLIENT_REF_BYTES;
+	return ww_peer_process_put(&request, &client->timeline->attachments, client->broker,
 		WW_PUT_TO_WRITERS);
 }
 

@@ -244,34 +244,34 @@ static ww_status make_files(struct ww_service *service)
 	return ww_service_key_create(service->form.service_id, service->key, &service->key_file);
 }
 
-static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
+static ww_status add_file(struct ww_put_request *request, struct ww_mapping *mapping,
 	uint32_t access, uint8_t whom)
 {
-	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = whom;
-	offer->put.bytes += mapping->bytes;
-	offer->host_bytes += mapping->bytes;
+	ww_try(ww_mapping_export(mapping, access, &request->fds[request->fd_count]));
+	request->put.fd_access[request->fd_count++] = whom;
+	request->put.bytes += mapping->bytes;
+	request->host_bytes += mapping->bytes;
 	return WW_OK;
 }
 
 static ww_status put_service(struct ww_service *service, const char *name,
 	const struct ww_name_params *named)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	const uint8_t all = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_SERVICE, service->form.service_id, named);
-	offer.put.state = WW_STATE_SHARED;
+	ww_sync_object_request_init(&request, WW_OBJECT_SERVICE, service->form.service_id, named);
+	request.put.state = WW_STATE_SHARED;
 	if (name)
-		memcpy(offer.put.name, name, strlen(name));
-	ww_try(ww_sync_object_offer_page(&offer, service->timeline->page));
-	offer.put.fd_access[0] = all;
-	ww_try(offer_file(&offer, service->page.mapping, WW_ACCESS_READ, all));
-	ww_try(offer_file(&offer, service->bell.mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
-	ww_try(offer_file(&offer, service->key_file, WW_ACCESS_READ, WW_PUT_TO_WRITERS));
-	ww_service_ref_write(&service->form, offer.put.description);
-	offer.put.description_bytes = WW_SERVICE_REF_BYTES;
-	return ww_peer_process_put(&offer, &service->timeline->attachments, service->broker, all);
+		memcpy(request.put.name, name, strlen(name));
+	ww_try(ww_sync_object_add_page(&request, service->timeline->page));
+	request.put.fd_access[0] = all;
+	ww_try(add_file(&request, service->page.mapping, WW_ACCESS_READ, all));
+	ww_try(add_file(&request, service->bell.mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
+	ww_try(add_file(&request, service->key_file, WW_ACCESS_READ, WW_PUT_TO_WRITERS));
+	ww_service_ref_write(&service->form, request.put.description);
+	request.put.description_bytes = WW_SERVICE_REF_BYTES;
+	return ww_peer_process_put(&request, &service->timeline->attachments, service->broker, all);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,

@@ -33,17 +33,17 @@
 #define LOOK_FIRST_NS UINT64_C(50000000)
 #define LOOK_MOST_NS  UINT64_C(800000000)
 
-static void describe(struct ww_put_request *offer, uint32_t count)
+static void describe(struct ww_put_request *request, uint32_t count)
 {
 	struct ww_wire_barrier_ref ref = {.count = count};
 
-	memcpy(ref.barrier_id, offer->put.id, sizeof(ref.barrier_id));
-	ww_barrier_ref_write(&ref, offer->put.description);
-	offer->put.description_bytes = WW_BARRIER_REF_BYTES;
+	memcpy(ref.barrier_id, request->put.id, sizeof(ref.barrier_id));
+	ww_barrier_ref_write(&ref, request->put.description);
+	request->put.description_bytes = WW_BARRIER_REF_BYTES;
 }
 
 /* The escrow keeps the barrier until members come; this process lets go of it. */
-static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *offer,
+static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *request,
 	const struct ww_barrier_params *params, struct ww_token *out_token)
 {
 	const struct ww_escrow escrow = {.ns = params->escrow_ns, .uses = params->uses};
@@ -55,19 +55,19 @@ static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *of
 	};
 	ww_status status;
 
-	ww_try(ww_put_request_put(offer, &hold, broker, 0));
-	memcpy(info.object_id, offer->put.id, sizeof(info.object_id));
+	ww_try(ww_put_request_put(request, &hold, broker, 0));
+	memcpy(info.object_id, request->put.id, sizeof(info.object_id));
 	status = ww_export_object(broker, &info, &escrow, out_token);
 	ww_attachments_fini(&hold);
 	return status;
 }
 
-static ww_status read_name(const char *name, struct ww_put_request *offer)
+static ww_status read_name(const char *name, struct ww_put_request *request)
 {
 	if (!name)
 		return WW_OK;
 	ww_try(ww_name_check(name));
-	memcpy(offer->put.name, name, strlen(name));
+	memcpy(request->put.name, name, strlen(name));
 	return WW_OK;
 }
 
@@ -96,7 +96,7 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name,
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	uint8_t id[WW_WIRE_ID_BYTES];
 	struct ww_barrier_params ours;
 	struct ww_name_params named;
@@ -110,12 +110,12 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name,
 			"out_token, or both");
 	ww_try(read_params(params, &ours, &named));
 	ww_try(ww_random_bytes(id, sizeof(id)));
-	ww_sync_object_offer_init(&offer, WW_OBJECT_BARRIER, id, &named);
-	ww_try(read_name(name, &offer));
-	describe(&offer, ours.count);
+	ww_sync_object_request_init(&request, WW_OBJECT_BARRIER, id, &named);
+	ww_try(read_name(name, &request));
+	describe(&request, ours.count);
 	ww_try(ww_choose_broker(&broker, &opened, 0));
 	ww_try(ww_sync_object_require_broker(broker));
-	return put_barrier(broker, &offer, &ours, out_token ? out_token : &token);
+	return put_barrier(broker, &request, &ours, out_token ? out_token : &token);
 }
 
 /* --- joining --- */

@@ -52,7 +52,7 @@ static ww_status get_process_id(uint8_t out_id[WW_WIRE_ID_BYTES])
 
 /* --- export --- */
 
-static ww_status describe(const struct ww_event *event, struct ww_put_request *offer)
+static ww_status describe(const struct ww_event *event, struct ww_put_request *request)
 {
 	struct ww_wire_event_ref ref = {.pid = (uint32_t)getpid()};
 
@@ -63,9 +63,9 @@ static ww_status describe(const struct ww_event *event, struct ww_put_request *o
 	if (event->timeline)
 		ww_sync_object_write_timeline(event->timeline->page, event->timeline->offset,
 			ref.timeline);
-	ww_event_ref_write(&ref, offer->put.description);
-	offer->put.description_bytes = WW_EVENT_REF_BYTES;
-	memcpy(offer->put.home_uuid, event->device->uuid, sizeof(offer->put.home_uuid));
+	ww_event_ref_write(&ref, request->put.description);
+	request->put.description_bytes = WW_EVENT_REF_BYTES;
+	memcpy(request->put.home_uuid, event->device->uuid, sizeof(request->put.home_uuid));
 	return WW_OK;
 }
 
@@ -73,20 +73,20 @@ static ww_status describe(const struct ww_event *event, struct ww_put_request *o
 static ww_status share(struct ww_event *event, struct ww_broker *broker)
 {
 	struct ww_attachments *thing = ww_event_attachments(event);
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
 	ww_try(ww_sync_object_require_broker(broker));
 	if (event->timeline)
 		ww_try(ww_sync_object_require_alive(event->timeline->page));
 	if (ww_hold_ref_is_held(thing, broker))
 		return WW_OK;
-	ww_sync_object_offer_init(&offer, WW_OBJECT_EVENT, event->id, NULL);
-	ww_try(describe(event, &offer));
+	ww_sync_object_request_init(&request, WW_OBJECT_EVENT, event->id, NULL);
+	ww_try(describe(event, &request));
 	if (event->timeline)
-		ww_try(ww_sync_object_offer_page(&offer, event->timeline->page));
+		ww_try(ww_sync_object_add_page(&request, event->timeline->page));
 	else
-		offer.put.life = WW_LIFE_OWNER;
-	return ww_put_request_put_unnamed(&offer, thing, broker);
+		request.put.life = WW_LIFE_OWNER;
+	return ww_put_request_put_unnamed(&request, thing, broker);
 }
 
 static ww_status export_event(struct ww_event *event, struct ww_broker *broker,

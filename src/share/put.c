@@ -142,7 +142,7 @@ static void unprotect(struct ww_mapping *mapping)
 }
 
 /* What another process put, and this one has got, only gets a further name. */
-static ww_status init_offer(struct ww_put_request *offer, struct ww_memory *memory,
+static ww_status init_request(struct ww_put_request *request, struct ww_memory *memory,
 	struct ww_broker *broker, const struct ww_put_params *ours)
 {
 	uint32_t state = ours->state & ~(uint32_t)WW_STATE_READ_ONLY;
@@ -151,8 +151,8 @@ static ww_status init_offer(struct ww_put_request *offer, struct ww_memory *memo
 	if (ww_hold_ref_find(&ww_memory_whole(memory)->attachments, broker, id) &&
 		ww_broker_client_is_others(broker, id) &&
 		ww_broker_client_version(broker) >= WW_REMOVES_NAMES)
-		return ww_put_request_init_further(offer, memory, state, ours->array);
-	return ww_put_request_init(offer, memory, state, ours->array);
+		return ww_put_request_init_further(request, memory, state, ours->array);
+	return ww_put_request_init(request, memory, state, ours->array);
 }
 
 ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
@@ -160,7 +160,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_BROKER struct ww_broker *opened = NULL;
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	WW_AUTO_PART_NAME struct ww_part_name *part_name = NULL;
 	struct ww_put_params ours;
 	struct ww_memory *whole;
@@ -182,19 +182,19 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 		return status;
 	if (is_slice(memory))
 		return memory->class->put(memory, broker, name, &ours, timeout_ns);
-	ww_try(init_offer(&offer, memory, broker, &ours));
-	offer.put.life = (uint8_t)ours.life;
-	offer.put.mode = ours.mode;
-	offer.put.gid = ours.gid;
-	offer.put.ttl_ns = ours.ttl_ns;
-	offer.put.flags |= ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
+	ww_try(init_request(&request, memory, broker, &ours));
+	request.put.life = (uint8_t)ours.life;
+	request.put.mode = ours.mode;
+	request.put.gid = ours.gid;
+	request.put.ttl_ns = ours.ttl_ns;
+	request.put.flags |= ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
-		memcpy(offer.put.name, name, strlen(name));
+		memcpy(request.put.name, name, strlen(name));
 	ww_try(ww_part_name_new(memory, broker, name, &part_name));
 	ww_try(protect(whole->mapping, ours.state, &is_protected));
-	status = ww_put_request_put(&offer, &whole->attachments, broker, timeout_ns);
+	status = ww_put_request_put(&request, &whole->attachments, broker, timeout_ns);
 	if (status == WW_OK || status == WW_ERR_NO_BROKER || status == WW_CANCELLED)
-		ww_part_name_attach(ww_steal(part_name), memory, offer.put.id, status == WW_OK);
+		ww_part_name_attach(ww_steal(part_name), memory, request.put.id, status == WW_OK);
 	if (status != WW_OK && is_protected)
 		unprotect(whole->mapping);
 	return status;

@@ -28,22 +28,22 @@ struct ww_put_request {
 };
 
 /*
- * @offer:  filled; its put has kind, home, id, bytes, state, description and who gets which
+ * @request:  filled; its put has kind, home, id, bytes, state, description and who gets which
  *          descriptor; the rest is zero and the caller's
  * @state:  WW_STATE_...
  * @array:  checked, or NULL
  * Return: WW_OK; WW_ERR_ACCESS (the memory is mapped read-only here); as ww_memory_export_fd().
  */
-ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *memory,
+ww_status ww_put_request_init(struct ww_put_request *request, struct ww_memory *memory,
 	uint32_t state, const struct ww_array *array);
 
 /*
  * The same for a memory that another process put and this one holds, which only gets a further
  * name: without descriptors.
  */
-ww_status ww_put_request_init_further(struct ww_put_request *offer, const struct ww_memory *memory,
-	uint32_t state, const struct ww_array *array);
-void ww_put_request_fini(struct ww_put_request *offer);
+ww_status ww_put_request_init_further(struct ww_put_request *request,
+	const struct ww_memory *memory, uint32_t state, const struct ww_array *array);
+void ww_put_request_fini(struct ww_put_request *request);
 #define WW_AUTO_PUT_REQUEST WW_CLEANUP(ww_put_request_fini)
 
 /*
@@ -51,7 +51,7 @@ void ww_put_request_fini(struct ww_put_request *offer);
  * @timeout_ns:  how long to wait for room in the quota
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; as ww_memory_put().
  */
-ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments *thing,
+ww_status ww_put_request_put(struct ww_put_request *request, struct ww_attachments *thing,
 	struct ww_broker *broker, uint64_t timeout_ns);
 
 /*
@@ -59,7 +59,7 @@ ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments
  * meanwhile it is held all the same.
  * Return: WW_OK; as ww_timeline_export().
  */
-ww_status ww_put_request_put_unnamed(struct ww_put_request *offer, struct ww_attachments *thing,
+ww_status ww_put_request_put_unnamed(struct ww_put_request *request, struct ww_attachments *thing,
 	struct ww_broker *broker);
 
 #endif

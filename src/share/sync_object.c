@@ -78,30 +78,30 @@ ww_status ww_sync_object_require_broker(struct ww_broker *broker)
 		"tell waiters that a signaller died");
 }
 
-void ww_sync_object_offer_init(struct ww_put_request *offer, uint16_t kind,
+void ww_sync_object_request_init(struct ww_put_request *request, uint16_t kind,
 	const uint8_t id[WW_WIRE_ID_BYTES], const struct ww_name_params *params)
 {
-	memset(offer, 0, sizeof(*offer));
-	offer->put.kind = kind;
-	offer->put.state = WW_STATE_SEALED;
-	offer->put.life = WW_LIFE_HELD;
-	offer->put.mode = params ? params->mode : DEFAULT_MODE;
-	offer->put.gid = params ? params->gid : WW_GID_OWN;
+	memset(request, 0, sizeof(*request));
+	request->put.kind = kind;
+	request->put.state = WW_STATE_SEALED;
+	request->put.life = WW_LIFE_HELD;
+	request->put.mode = params ? params->mode : DEFAULT_MODE;
+	request->put.gid = params ? params->gid : WW_GID_OWN;
 	if (params && params->flags & WW_PUT_REPLACE)
-		offer->put.flags = WW_WIRE_PUT_FLAG_REPLACE;
-	memcpy(offer->put.id, id, sizeof(offer->put.id));
+		request->put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	memcpy(request->put.id, id, sizeof(request->put.id));
 }
 
-ww_status ww_sync_object_offer_page(struct ww_put_request *offer, struct ww_signal_map *page)
+ww_status ww_sync_object_add_page(struct ww_put_request *request, struct ww_signal_map *page)
 {
-	offer->put.bytes = page->cpu->bytes;
-	offer->host_bytes = page->cpu->bytes;
-	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_READ, &offer->fds[0]));
-	offer->put.fd_access[0] = WW_PUT_TO_READERS;
-	offer->fd_count = 1;
-	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_WRITE, &offer->fds[1]));
-	offer->put.fd_access[1] = WW_PUT_TO_BROKER;
-	offer->fd_count = 2;
+	request->put.bytes = page->cpu->bytes;
+	request->host_bytes = page->cpu->bytes;
+	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_READ, &request->fds[0]));
+	request->put.fd_access[0] = WW_PUT_TO_READERS;
+	request->fd_count = 1;
+	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_WRITE, &request->fds[1]));
+	request->put.fd_access[1] = WW_PUT_TO_BROKER;
+	request->fd_count = 2;
 	return WW_OK;
 }
 
@@ -117,11 +117,11 @@ void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t ce
 	ww_timeline_ref_write(&ref, out_bytes);
 }
 
-static void describe(struct ww_put_request *offer, const struct ww_signal_map *page,
+static void describe(struct ww_put_request *request, const struct ww_signal_map *page,
 	uint64_t cell_offset)
 {
-	ww_sync_object_write_timeline(page, cell_offset, offer->put.description);
-	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
+	ww_sync_object_write_timeline(page, cell_offset, request->put.description);
+	request->put.description_bytes = WW_TIMELINE_REF_BYTES;
 }
 
 ww_status ww_sync_object_require_alive(const struct ww_signal_map *page)
@@ -134,12 +134,12 @@ ww_status ww_sync_object_require_alive(const struct ww_signal_map *page)
 
 static ww_status put_page(struct ww_signal_map *page, struct ww_broker *broker)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_TIMELINE, page->id, NULL);
-	ww_try(ww_sync_object_offer_page(&offer, page));
-	describe(&offer, page, 0);
-	return ww_put_request_put_unnamed(&offer, &page->attachments, broker);
+	ww_sync_object_request_init(&request, WW_OBJECT_TIMELINE, page->id, NULL);
+	ww_try(ww_sync_object_add_page(&request, page));
+	describe(&request, page, 0);
+	return ww_put_request_put_unnamed(&request, &page->attachments, broker);
 }
 
 ww_status ww_sync_object_hold(ww_timeline *timeline, struct ww_broker *broker,
@@ -165,7 +165,7 @@ ww_status ww_sync_object_hold(ww_timeline *timeline, struct ww_broker *broker,
 ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broker, const char *name,
 	const struct ww_name_params *params)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	uint8_t id[WW_WIRE_ID_BYTES];
 
 	ww_try(ww_sync_object_require_broker(broker));
@@ -175,13 +175,13 @@ ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broke
 		return ww_fail(WW_ERR_EXISTS,
 			"the timeline has a name in this broker already; it keeps that until it is closed");
 	ww_try(ww_random_bytes(id, sizeof(id)));
-	ww_sync_object_offer_init(&offer, WW_OBJECT_TIMELINE, id, params);
-	ww_try(ww_sync_object_offer_page(&offer, timeline->page));
-	describe(&offer, timeline->page, timeline->offset);
+	ww_sync_object_request_init(&request, WW_OBJECT_TIMELINE, id, params);
+	ww_try(ww_sync_object_add_page(&request, timeline->page));
+	describe(&request, timeline->page, timeline->offset);
 	if (params->flags & WW_SHARE_STAYS && ww_broker_client_version(broker) >= KNOWS_STAYS)
-		offer.put.flags |= WW_WIRE_PUT_FLAG_STAYS;
-	memcpy(offer.put.name, name, strlen(name));
-	return ww_put_request_put(&offer, &timeline->attachments, broker, 0);
+		request.put.flags |= WW_WIRE_PUT_FLAG_STAYS;
+	memcpy(request.put.name, name, strlen(name));
+	return ww_put_request_put(&request, &timeline->attachments, broker, 0);
 }
 
 /*

@@ -47,15 +47,15 @@ ww_status ww_sync_object_require_broker(struct ww_broker *broker);
  * An object of whatever kind, unnamed unless put.name is set by the caller, of life held, sealed.
  * @params:  read; NULL: mode 0600
  */
-void ww_sync_object_offer_init(struct ww_put_request *offer, uint16_t kind,
+void ww_sync_object_request_init(struct ww_put_request *request, uint16_t kind,
 	const uint8_t id[WW_WIRE_ID_BYTES], const struct ww_name_params *params);
 
 /* The record of what is at @cell_offset in a page; 0: of the page itself. */
 void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t cell_offset,
 	uint8_t out_bytes[WW_TIMELINE_REF_BYTES]);
 
-/* Adds a page's descriptors to an offer: one to read for every holder, and the broker's own. */
-ww_status ww_sync_object_offer_page(struct ww_put_request *offer, struct ww_signal_map *page);
+/* Adds a page's descriptors to a request: one to read for every holder, and the broker's own. */
+ww_status ww_sync_object_add_page(struct ww_put_request *request, struct ww_signal_map *page);
 
 /* Return: WW_OK; WW_ERR_PEER_LOST (the page's owner has ended, or was given up). */
 ww_status ww_sync_object_require_alive(const struct ww_signal_map *page);

@@ -89,14 +89,14 @@ static ww_status read_params(const struct ww_export_params *params, const struct
 
 static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
 	ww_try(ww_hold_ref_check(&memory->attachments));
-	ww_try(ww_put_request_init(&offer, memory, WW_STATE_SHARED, NULL));
-	offer.put.life = ww_memory_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
-	offer.put.mode = UNNAMED_MODE;
-	offer.put.gid = WW_GID_OWN;
-	return ww_put_request_put_unnamed(&offer, &memory->attachments, broker);
+	ww_try(ww_put_request_init(&request, memory, WW_STATE_SHARED, NULL));
+	request.put.life = ww_memory_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	request.put.mode = UNNAMED_MODE;
+	request.put.gid = WW_GID_OWN;
+	return ww_put_request_put_unnamed(&request, &memory->attachments, broker);
 }
 
 static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info *info,

@@ -71,7 +71,7 @@ static void put_forged(struct forged *forged, const struct ww_client *client, in
 	MUST_OK(ww_service_replies_create(&forged->replies, service_id, &size));
 	memcpy(forged->requests.header->key, client->requests.header->key,
 		sizeof(forged->requests.header->key));
-	ww_sync_object_offer_init(&offer, WW_OBJECT_SERVICE, forged->timeline->page->id, NULL);
+	ww_sync_object_request_init(&offer, WW_OBJECT_SERVICE, forged->timeline->page->id, NULL);
 	describe_forged(&offer, client, forged->timeline->page, number);
 	MUST_OK(ww_mapping_export(forged->timeline->page->cpu, WW_ACCESS_READ, &page_fd));
 	offer.put.bytes = forged->timeline->page->cpu->bytes;

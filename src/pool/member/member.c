@@ -248,7 +248,7 @@ static ww_status create_member(const struct ww_get_reply *grant, struct ww_membe
 
 /* @counts: the broker reads in the marks what was imported */
 static ww_status describe_holder(const struct ww_member *member, struct ww_signal_map *page,
-	bool counts, struct ww_put_request *offer)
+	bool counts, struct ww_put_request *request)
 {
 	struct ww_wire_pool_holder_ref ref = {
 		.page_bytes = page->cpu->bytes,
@@ -256,16 +256,17 @@ static ww_status describe_holder(const struct ww_member *member, struct ww_signa
 		.slot_count = member->marks->slot_count,
 	};
 
-	ww_sync_object_offer_init(offer, WW_OBJECT_POOL, page->id, NULL);
-	offer->put.mode = HOLDER_MODE;
-	ww_try(ww_sync_object_offer_page(offer, page));
-	ww_try(ww_mapping_export(member->marks->cpu, WW_ACCESS_READ, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = counts ? WW_PUT_TO_READERS | WW_PUT_COUNTS
-							 : WW_PUT_TO_READERS;
-	offer->host_bytes += member->marks->cpu->bytes;
+	ww_sync_object_request_init(request, WW_OBJECT_POOL, page->id, NULL);
+	request->put.mode = HOLDER_MODE;
+	ww_try(ww_sync_object_add_page(request, page));
+	ww_try(ww_mapping_export(member->marks->cpu, WW_ACCESS_READ,
+		&request->fds[request->fd_count]));
+	request->put.fd_access[request->fd_count++] = counts ? WW_PUT_TO_READERS | WW_PUT_COUNTS
+							     : WW_PUT_TO_READERS;
+	request->host_bytes += member->marks->cpu->bytes;
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
-	ww_pool_holder_ref_write(&ref, offer->put.description);
-	offer->put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
+	ww_pool_holder_ref_write(&ref, request->put.description);
+	request->put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
 	return WW_OK;
 }
 
@@ -273,18 +274,18 @@ static ww_status describe_holder(const struct ww_member *member, struct ww_signa
 static ww_status show_marks(struct ww_member *member, struct ww_signal_map *page,
 	struct ww_broker *broker)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	char name[WW_POOL_NAME_BYTES];
 	uint64_t number;
 	char digits[17];
 
 	ww_try(describe_holder(member, page, ww_broker_client_version(broker) >= COUNTS_VERSION,
-		&offer));
+		&request));
 	ww_try(ww_random_bytes(&number, sizeof(number)));
 	snprintf(digits, sizeof(digits), "%016" PRIx64, number);
 	ww_pool_name(name, member->pool_id, "holder", digits);
-	memcpy(offer.put.name, name, sizeof(name));
-	return ww_put_request_put(&offer, &member->holder, broker, 0);
+	memcpy(request.put.name, name, sizeof(name));
+	return ww_put_request_put(&request, &member->holder, broker, 0);
 }
 
 static bool is_given_up(const struct ww_member *member)

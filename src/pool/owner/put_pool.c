@@ -22,7 +22,7 @@
 #define CHUNK_MODE 0666 /* the mode of the pool decides */
 #define EVERYBODY  (WW_PUT_TO_READERS | WW_PUT_TO_WRITERS)
 
-static void describe(struct ww_put_request *offer, const struct ww_pool *pool)
+static void describe(struct ww_put_request *request, const struct ww_pool *pool)
 {
 	const struct ww_signal_map *page = pool->life->page;
 	struct ww_wire_pool_ref ref = {
@@ -35,36 +35,37 @@ static void describe(struct ww_put_request *offer, const struct ww_pool *pool)
 	memcpy(ref.pool_id, pool->id, sizeof(ref.pool_id));
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
 	memcpy(ref.home_uuid, pool->device->uuid, sizeof(ref.home_uuid));
-	ww_pool_ref_write(&ref, offer->put.description);
-	offer->put.description_bytes = WW_POOL_REF_BYTES;
-	memcpy(offer->put.home_uuid, pool->device->uuid, sizeof(offer->put.home_uuid));
+	ww_pool_ref_write(&ref, request->put.description);
+	request->put.description_bytes = WW_POOL_REF_BYTES;
+	memcpy(request->put.home_uuid, pool->device->uuid, sizeof(request->put.home_uuid));
 }
 
-static ww_status offer_counts(const struct ww_pool *pool, struct ww_put_request *offer)
+static ww_status add_counts(const struct ww_pool *pool, struct ww_put_request *request)
 {
 	if (!pool->sent.mapping)
 		return WW_OK;
 	ww_try(ww_mapping_export(pool->sent.mapping, WW_ACCESS_WRITE,
-		&offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_COUNTS;
-	offer->host_bytes += pool->sent.mapping->bytes;
+		&request->fds[request->fd_count]));
+	request->put.fd_access[request->fd_count++] = WW_PUT_COUNTS;
+	request->host_bytes += pool->sent.mapping->bytes;
 	return WW_OK;
 }
 
 static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_sync_object_offer_init(&offer, WW_OBJECT_POOL, pool->id, NULL);
-	offer.put.state = WW_STATE_SHARED;
-	ww_try(ww_sync_object_offer_page(&offer, pool->life->page));
-	offer.put.fd_access[0] = EVERYBODY;
-	ww_try(ww_mapping_export(pool->table.mapping, WW_ACCESS_READ, &offer.fds[offer.fd_count]));
-	offer.put.fd_access[offer.fd_count++] = EVERYBODY;
-	offer.host_bytes += pool->table.mapping->bytes;
-	ww_try(offer_counts(pool, &offer));
-	describe(&offer, pool);
-	return ww_put_request_put_unnamed(&offer, &pool->attachments, broker);
+	ww_sync_object_request_init(&request, WW_OBJECT_POOL, pool->id, NULL);
+	request.put.state = WW_STATE_SHARED;
+	ww_try(ww_sync_object_add_page(&request, pool->life->page));
+	request.put.fd_access[0] = EVERYBODY;
+	ww_try(ww_mapping_export(pool->table.mapping, WW_ACCESS_READ,
+		&request.fds[request.fd_count]));
+	request.put.fd_access[request.fd_count++] = EVERYBODY;
+	request.host_bytes += pool->table.mapping->bytes;
+	ww_try(add_counts(pool, &request));
+	describe(&request, pool);
+	return ww_put_request_put_unnamed(&request, &pool->attachments, broker);
 }
 
 static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
@@ -91,15 +92,15 @@ static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 
 static ww_status put_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_try(ww_put_request_init(&offer, chunk->memory, WW_STATE_SHARED, NULL));
-	offer.put.life = WW_LIFE_HELD;
-	offer.put.mode = CHUNK_MODE;
-	offer.put.gid = WW_GID_OWN;
-	offer.put.flags = WW_WIRE_PUT_FLAG_REPLACE; /* only the owner puts chunks */
-	ww_pool_chunk_name(offer.put.name, pool->id, chunk->index);
-	return ww_put_request_put(&offer, &chunk->memory->attachments, pool->keys.broker, 0);
+	ww_try(ww_put_request_init(&request, chunk->memory, WW_STATE_SHARED, NULL));
+	request.put.life = WW_LIFE_HELD;
+	request.put.mode = CHUNK_MODE;
+	request.put.gid = WW_GID_OWN;
+	request.put.flags = WW_WIRE_PUT_FLAG_REPLACE; /* only the owner puts chunks */
+	ww_pool_chunk_name(request.put.name, pool->id, chunk->index);
+	return ww_put_request_put(&request, &chunk->memory->attachments, pool->keys.broker, 0);
 }
 
 static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)

@@ -85,12 +85,12 @@ static ww_status finish_renaming(struct ww_pool *pool)
 
 /* --- giving a name --- */
 
-static ww_status offer_init(struct ww_put_request *offer, const struct ww_slice *slice,
+static ww_status init_request(struct ww_put_request *request, const struct ww_slice *slice,
 	const struct ww_memory *view, const struct ww_put_params *params)
 {
 	const uint8_t *pool_id = slice->pool->id;
 	struct ww_description description;
-	struct ww_wire_put *put = &offer->put;
+	struct ww_wire_put *put = &request->put;
 
 	ww_try(ww_memory_describe(slice->chunk->memory, &description));
 	memcpy(description.object_id, pool_id, sizeof(description.object_id));
@@ -152,25 +152,25 @@ static ww_status note_name(struct ww_slice *slice, uint64_t number, bool is_sure
 ww_status ww_slice_put(struct ww_slice *slice, struct ww_memory *view, struct ww_broker *broker,
 	const char *name, const struct ww_put_params *params, uint64_t timeout_ns)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	struct ww_pool *pool = slice->pool;
 	uint32_t names_lost;
 	ww_status renamed;
 	ww_status status;
 
-	ww_try(offer_init(&offer, slice, view, params));
+	ww_try(init_request(&request, slice, view, params));
 	ww_try(ww_lock_unless_cancelled(&pool->lock));
-	status = share(slice, broker, &offer.put.part);
+	status = share(slice, broker, &request.put.part);
 	names_lost = pool->names_lost;
 	pthread_mutex_unlock(&pool->lock);
 	if (status != WW_OK || !name)
 		return status;
-	memcpy(offer.put.name, name, strlen(name));
+	memcpy(request.put.name, name, strlen(name));
 	/* Without the lock: it may wait for room. */
-	status = ww_put_request_put(&offer, &pool->attachments, broker, timeout_ns);
+	status = ww_put_request_put(&request, &pool->attachments, broker, timeout_ns);
 	pthread_mutex_lock(&pool->lock);
 	/* A look meanwhile may have seen that this name was lost already. */
-	renamed = note_name(slice, offer.put.part,
+	renamed = note_name(slice, request.put.part,
 		status == WW_OK && pool->names_lost == names_lost);
 	note_silence(pool, status);
 	pthread_mutex_unlock(&pool->lock);
