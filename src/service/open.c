@@ -167,16 +167,6 @@ static ww_status open_files(struct ww_client *client, const struct ww_get_reply 
 	return ww_service_key_import(fds[3], form->service_id, client->requests.header->key);
 }
 
-static ww_status add_file(struct ww_put_request *request, struct ww_mapping *mapping,
-	uint32_t access)
-{
-	ww_try(ww_mapping_export(mapping, access, &request->fds[request->fd_count]));
-	request->put.fd_access[request->fd_count++] = WW_PUT_TO_WRITERS;
-	request->put.bytes += mapping->bytes;
-	request->host_bytes += mapping->bytes;
-	return WW_OK;
-}
-
 /* Under a name that no other client ever has. */
 static ww_status set_name(const struct ww_client *client, struct ww_put_request *request)
 {
@@ -202,8 +192,11 @@ static ww_status put_client(struct ww_client *client, uint32_t gid)
 	ww_try(set_name(client, &request));
 	ww_try(ww_sync_object_add_page(&request, page));
 	request.put.fd_access[0] = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
-	ww_try(add_file(&request, client->requests.mapping, WW_ACCESS_READ));
-	ww_try(add_file(&request, client->replies.mapping, WW_ACCESS_WRITE));
+	ww_try(ww_put_request_add_file(&request, client->requests.mapping, WW_ACCESS_READ,
+		WW_PUT_TO_WRITERS));
+	ww_try(ww_put_request_add_file(&request, client->replies.mapping, WW_ACCESS_WRITE,
+		WW_PUT_TO_WRITERS));
+	request.put.bytes = request.host_bytes;
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
 	ww_service_client_ref_write(&ref, request.put.description);
 	request.put.description_bytes = WW_SERVICE_CLIENT_REF_BYTES;

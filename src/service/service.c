@@ -244,16 +244,6 @@ static ww_status make_files(struct ww_service *service)
 	return ww_service_key_create(service->form.service_id, service->key, &service->key_file);
 }
 
-static ww_status add_file(struct ww_put_request *request, struct ww_mapping *mapping,
-	uint32_t access, uint8_t whom)
-{
-	ww_try(ww_mapping_export(mapping, access, &request->fds[request->fd_count]));
-	request->put.fd_access[request->fd_count++] = whom;
-	request->put.bytes += mapping->bytes;
-	request->host_bytes += mapping->bytes;
-	return WW_OK;
-}
-
 static ww_status put_service(struct ww_service *service, const char *name,
 	const struct ww_name_params *named)
 {
@@ -266,9 +256,12 @@ static ww_status put_service(struct ww_service *service, const char *name,
 		memcpy(request.put.name, name, strlen(name));
 	ww_try(ww_sync_object_add_page(&request, service->timeline->page));
 	request.put.fd_access[0] = all;
-	ww_try(add_file(&request, service->page.mapping, WW_ACCESS_READ, all));
-	ww_try(add_file(&request, service->bell.mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
-	ww_try(add_file(&request, service->key_file, WW_ACCESS_READ, WW_PUT_TO_WRITERS));
+	ww_try(ww_put_request_add_file(&request, service->page.mapping, WW_ACCESS_READ, all));
+	ww_try(ww_put_request_add_file(&request, service->bell.mapping, WW_ACCESS_WRITE,
+		WW_PUT_TO_WRITERS));
+	ww_try(ww_put_request_add_file(&request, service->key_file, WW_ACCESS_READ,
+		WW_PUT_TO_WRITERS));
+	request.put.bytes = request.host_bytes;
 	ww_service_ref_write(&service->form, request.put.description);
 	request.put.description_bytes = WW_SERVICE_REF_BYTES;
 	return ww_peer_process_put(&request, &service->timeline->attachments, service->broker, all);

@@ -39,37 +39,46 @@ _Static_assert(sizeof(struct ww_foreign_record) == sizeof(struct ww_layout_forei
 
 #define ATTEMPTS 16
 
-static ww_status add_fd(struct ww_put_request *request, struct ww_mapping *mapping, uint32_t access,
-	uint8_t whom)
+ww_status ww_put_request_add(struct ww_put_request *request, struct ww_mapping *mapping,
+	uint32_t access, uint8_t whom)
 {
 	ww_try(ww_mapping_export(mapping, access, &request->fds[request->fd_count]));
 	request->put.fd_access[request->fd_count++] = whom;
 	return WW_OK;
 }
 
-static ww_status add_pool(struct ww_put_request *request, struct ww_mapping *mapping)
+ww_status ww_put_request_add_file(struct ww_put_request *request, struct ww_mapping *mapping,
+	uint32_t access, uint8_t whom)
 {
+	ww_try(ww_put_request_add(request, mapping, access, whom));
+	request->host_bytes += mapping->bytes;
+	return WW_OK;
+}
+
+static ww_status add_foreign(struct ww_put_request *request, struct ww_mapping *mapping)
+{
+	const uint8_t all = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
+
+	ww_try(ww_put_request_add(request, mapping, WW_ACCESS_READ, all));
+	if (mapping->backing != WW_BACKING_CUDA_POOL)
+		return WW_OK;
 	ww_try(ww_mapping_export_pool(mapping, &request->fds[request->fd_count]));
-	request->put.fd_access[request->fd_count++] = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
+	request->put.fd_access[request->fd_count++] = all;
 	return WW_OK;
 }
 
 static ww_status add_fds(struct ww_put_request *request, struct ww_mapping *mapping,
 	bool has_writers)
 {
-	if (ww_backing_is_foreign(mapping->backing)) {
-		ww_try(add_fd(request, mapping, WW_ACCESS_READ,
-			WW_PUT_TO_READERS | WW_PUT_TO_WRITERS));
-		return mapping->backing == WW_BACKING_CUDA_POOL ? add_pool(request, mapping)
-								: WW_OK;
-	}
+	if (ww_backing_is_foreign(mapping->backing))
+		return add_foreign(request, mapping);
 	if (!has_writers)
-		return add_fd(request, mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
+		return ww_put_request_add(request, mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
 	if (mapping->backing != WW_BACKING_MEMFD)
-		return add_fd(request, mapping, WW_ACCESS_WRITE,
+		return ww_put_request_add(request, mapping, WW_ACCESS_WRITE,
 			WW_PUT_TO_READERS | WW_PUT_TO_WRITERS);
-	ww_try(add_fd(request, mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
-	return add_fd(request, mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
+	ww_try(ww_put_request_add(request, mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
+	return ww_put_request_add(request, mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
 }
 
 static void describe(struct ww_put_request *request, struct ww_description *description,

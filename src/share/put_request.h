@@ -43,6 +43,15 @@ ww_status ww_put_request_init(struct ww_put_request *request, struct ww_memory *
  */
 ww_status ww_put_request_init_further(struct ww_put_request *request,
 	const struct ww_memory *memory, uint32_t state, const struct ww_array *array);
+
+/* Adds a descriptor of a mapping. @whom: which processes get it: WW_PUT_TO_... bits */
+ww_status ww_put_request_add(struct ww_put_request *request, struct ww_mapping *mapping,
+	uint32_t access, uint8_t whom);
+
+/* The same for a mapping of host memory, which counts in host_bytes. */
+ww_status ww_put_request_add_file(struct ww_put_request *request, struct ww_mapping *mapping,
+	uint32_t access, uint8_t whom);
+
 void ww_put_request_fini(struct ww_put_request *request);
 #define WW_AUTO_PUT_REQUEST WW_CLEANUP(ww_put_request_fini)
 

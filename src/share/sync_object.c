@@ -95,14 +95,8 @@ void ww_sync_object_request_init(struct ww_put_request *request, uint16_t kind,
 ww_status ww_sync_object_add_page(struct ww_put_request *request, struct ww_signal_map *page)
 {
 	request->put.bytes = page->cpu->bytes;
-	request->host_bytes = page->cpu->bytes;
-	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_READ, &request->fds[0]));
-	request->put.fd_access[0] = WW_PUT_TO_READERS;
-	request->fd_count = 1;
-	ww_try(ww_mapping_export(page->cpu, WW_ACCESS_WRITE, &request->fds[1]));
-	request->put.fd_access[1] = WW_PUT_TO_BROKER;
-	request->fd_count = 2;
-	return WW_OK;
+	ww_try(ww_put_request_add_file(request, page->cpu, WW_ACCESS_READ, WW_PUT_TO_READERS));
+	return ww_put_request_add(request, page->cpu, WW_ACCESS_WRITE, WW_PUT_TO_BROKER);
 }
 
 void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t cell_offset,

@@ -259,11 +259,8 @@ static ww_status describe_holder(const struct ww_member *member, struct ww_signa
 	ww_sync_object_request_init(request, WW_OBJECT_POOL, page->id, NULL);
 	request->put.mode = HOLDER_MODE;
 	ww_try(ww_sync_object_add_page(request, page));
-	ww_try(ww_mapping_export(member->marks->cpu, WW_ACCESS_READ,
-		&request->fds[request->fd_count]));
-	request->put.fd_access[request->fd_count++] = counts ? WW_PUT_TO_READERS | WW_PUT_COUNTS
-							     : WW_PUT_TO_READERS;
-	request->host_bytes += member->marks->cpu->bytes;
+	ww_try(ww_put_request_add_file(request, member->marks->cpu, WW_ACCESS_READ,
+		counts ? WW_PUT_TO_READERS | WW_PUT_COUNTS : WW_PUT_TO_READERS));
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
 	ww_pool_holder_ref_write(&ref, request->put.description);
 	request->put.description_bytes = WW_POOL_HOLDER_REF_BYTES;

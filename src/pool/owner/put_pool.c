@@ -40,17 +40,6 @@ static void describe(struct ww_put_request *request, const struct ww_pool *pool)
 	memcpy(request->put.home_uuid, pool->device->uuid, sizeof(request->put.home_uuid));
 }
 
-static ww_status add_counts(const struct ww_pool *pool, struct ww_put_request *request)
-{
-	if (!pool->sent.mapping)
-		return WW_OK;
-	ww_try(ww_mapping_export(pool->sent.mapping, WW_ACCESS_WRITE,
-		&request->fds[request->fd_count]));
-	request->put.fd_access[request->fd_count++] = WW_PUT_COUNTS;
-	request->host_bytes += pool->sent.mapping->bytes;
-	return WW_OK;
-}
-
 static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
@@ -59,11 +48,10 @@ static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 	request.put.state = WW_STATE_SHARED;
 	ww_try(ww_sync_object_add_page(&request, pool->life->page));
 	request.put.fd_access[0] = EVERYBODY;
-	ww_try(ww_mapping_export(pool->table.mapping, WW_ACCESS_READ,
-		&request.fds[request.fd_count]));
-	request.put.fd_access[request.fd_count++] = EVERYBODY;
-	request.host_bytes += pool->table.mapping->bytes;
-	ww_try(add_counts(pool, &request));
+	ww_try(ww_put_request_add_file(&request, pool->table.mapping, WW_ACCESS_READ, EVERYBODY));
+	if (pool->sent.mapping)
+		ww_try(ww_put_request_add_file(&request, pool->sent.mapping, WW_ACCESS_WRITE,
+			WW_PUT_COUNTS));
 	describe(&request, pool);
 	return ww_put_request_put_unnamed(&request, &pool->attachments, broker);
 }
