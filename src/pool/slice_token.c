@@ -137,8 +137,7 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 	return ww_object_info_write(info, &ours);
 }
 
-ww_status ww_named_slice_token(const struct ww_get_reply *grant,
-	struct ww_token_content *out_token)
+ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_content *out_token)
 {
 	struct ww_token_info *out_info = &out_token->info;
 	const struct ww_wire_granted *granted = &grant->granted;
@@ -195,14 +194,6 @@ bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64
 	if (goes_on)
 		ww_error_restore(&tries->record);
 	return goes_on;
-}
-
-ww_status ww_fail_slice_name(const char *name)
-{
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"'%.100s' leads to no slice: its pool is ending or was ended, or its owner revoked tokens "
-		"while the broker was away; if it stays so, have its owner put it anew, from a new pool",
-		name);
 }
 
 ww_status ww_fail_slice_gone(void)

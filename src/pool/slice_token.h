@@ -95,12 +95,6 @@ uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries);
  */
 bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64_t part);
 
-/*
- * Records that a name leads to no slice any more, although the broker has it.
- * Return: WW_ERR_NOT_FOUND.
- */
-ww_status ww_fail_slice_name(const char *name);
-
 /* Records that the slice of a token is not there any more. Return: WW_ERR_NOT_FOUND. */
 ww_status ww_fail_slice_gone(void);
 

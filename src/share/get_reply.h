@@ -46,27 +46,6 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant);
 void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *message,
 	const char *name, uint64_t timeout_ns);
 
-/*
- * What a caller wants of a get.
- * @params:       NULL: for reading
- * @ours:         filled; its access is plain
- * @out_options:  of the mapping
- * Return: WW_OK; WW_ERR_INVALID.
- */
-ww_status ww_get_params_read(const struct ww_get_params *params, struct ww_get_params *ours,
-	struct ww_import_options *out_options);
-
-/*
- * Asks the broker of @grant, or the default one if that is NULL, for a name.
- * @message:     the one that @grant was made with
- * @params:      as ww_get_params_read() filled it
- * @out_opened:  as of ww_choose_broker()
- * Return: as ww_get_reply_ask().
- */
-ww_status ww_get_reply_ask_name(struct ww_get_reply *grant, struct ww_wire_get *message,
-	const char *name, const struct ww_get_params *params, uint64_t timeout_ns,
-	struct ww_broker **out_opened);
-
 /* What was granted is held by @thing from now on. */
 void ww_get_reply_keep(struct ww_get_reply *grant, struct ww_attachments *thing);
 

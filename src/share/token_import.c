@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token_import.c - the object that a token names, and the memory it is
+ * token_import.c - the object that a token names, see token_import.h
  *
  * The token says at which address its broker listened. Where that path means another broker, or
  * nothing, as in a container, WARPWAY_BROKER says better; the broker's id tells whether it is the
@@ -14,8 +14,6 @@
 #include "base/close_async.h"
 #include "share/token_import.h"
 #include "share/object_info.h"
-#include "memory/import_cache.h"
-#include "memory/view.h"
 #include "wire/token.h"
 
 /* An address that only the token says may lead to any process, and to another one later. */
@@ -65,7 +63,7 @@ ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t acc
 	return WW_OK;
 }
 
-static ww_status check_token(const struct ww_token_info *token, uint16_t kind, uint32_t access)
+ww_status ww_import_check(const struct ww_token_info *token, uint16_t kind, uint32_t access)
 {
 	uint32_t named = token->flags & WW_TOKEN_SLICE ? WW_OBJECT_POOL : token->kind;
 
@@ -112,7 +110,7 @@ ww_status ww_import_ask_read(struct ww_import *import, struct ww_broker *broker,
 	ww_status status;
 
 	import->token = token->info;
-	ww_try(check_token(&import->token, grant->kind, import->message.access));
+	ww_try(ww_import_check(&import->token, grant->kind, import->message.access));
 	if (broker) {
 		ww_try(ww_ref_check(&broker->ref, "a connection to a broker"));
 	} else {
@@ -171,98 +169,4 @@ ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_obje
 	ours->has_array = token->has_array;
 	ours->array = token->array;
 	return ww_object_info_write(info, ours);
-}
-
-/* --- what this process has already --- */
-
-/*
- * @out_memory: a reference to the whole that the token is known to open; else NULL
- * Return: WW_OK; as ww_memory_import().
- */
-static ww_status recall(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_content *token, const struct ww_import_options *options,
-	struct ww_memory **out_memory, struct ww_object_info *out_info)
-{
-	const struct ww_token_info *named = &token->info;
-	struct ww_memory *memory;
-	ww_status status;
-
-	*out_memory = NULL;
-	if (named->flags & WW_TOKEN_COUNTED || options->flags & WW_IMPORT_OWN_MAPPING)
-		return WW_OK;
-	for (size_t skip = 0;; skip++) {
-		memory = ww_cache_find_id(device, named->object_id, options->access, skip);
-		if (!memory)
-			return WW_OK;
-		/*
-		 * Whether its owner has withdrawn it the broker alone can tell, where there is no
-		 * page that says so.
-		 */
-		if (!(named->flags & WW_TOKEN_FOREIGN &&
-			    memory->mapping->backing == WW_BACKING_CUDA_VMM) &&
-			ww_hold_ref_knows(&memory->attachments, broker, named, token->secret,
-				options->access, out_info))
-			break;
-		ww_memory_unref(memory);
-	}
-	status = ww_memory_check_found(memory, options);
-	if (status == WW_OK)
-		status = ww_import_check_bytes(named, memory->description.bytes);
-	if (status < 0)
-		ww_memory_unref(memory);
-	else
-		*out_memory = memory;
-	return status;
-}
-
-static ww_status fail_withdrawn(void)
-{
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the token is of memory that was wrapped, and its owner has released it or has ended; ask "
-		"for a new token");
-}
-
-static ww_status ask(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_content *token, const struct ww_import_options *options,
-	struct ww_memory **out_memory, struct ww_object_info *info)
-{
-	const struct ww_token_info *named = &token->info;
-	WW_AUTO_IMPORT struct ww_import import;
-	const struct ww_get_reply *grant = &import.grant;
-	struct ww_object_info ours;
-	ww_status status;
-
-	ww_import_init(&import, WW_OBJECT_MEMORY, options->access);
-	status = ww_import_ask_read(&import, broker, token);
-	if (status == WW_ERR_NOT_FOUND && !import.is_astray && named->flags & WW_TOKEN_FOREIGN)
-		return fail_withdrawn();
-	ww_try(status);
-	ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
-	ww_try(ww_hold_ref_prepare(grant->hold_ref));
-	ww_try(ww_get_reply_map(&import.grant, device, options, out_memory));
-	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
-	ww_hold_ref_learn(&(*out_memory)->attachments, grant->broker, named,
-		ww_import_secret(&import), options->access, &ours);
-	ww_try(ww_memory_span(out_memory, named->offset, named->bytes, options->access));
-	return info ? ww_import_write_info(named, &ours, info) : WW_OK;
-}
-
-ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_content *token, const struct ww_import_options *options,
-	struct ww_memory **out_memory, struct ww_object_info *info)
-{
-	const struct ww_token_info *named = &token->info;
-	struct ww_object_info ours;
-	struct ww_memory *memory;
-
-	ww_try(check_token(named, WW_OBJECT_MEMORY, options->access));
-	ww_try(recall(device, broker, token, options, &memory, info ? &ours : NULL));
-	if (!memory)
-		return ask(device, broker, token, options, out_memory, info);
-	ww_try(ww_memory_span(&memory, named->offset, named->bytes, options->access));
-	*out_memory = memory;
-	if (!info)
-		return WW_OK;
-	ours.access = options->access;
-	return ww_import_write_info(named, &ours, info);
 }

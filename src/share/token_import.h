@@ -16,6 +16,9 @@ struct ww_import {
 	bool is_astray;  /* the broker is not the token's */
 };
 
+/* @access: plain. Return: WW_OK; WW_ERR_UNSUPPORTED (of another kind); WW_ERR_ACCESS. */
+ww_status ww_import_check(const struct ww_token_info *token, uint16_t kind, uint32_t access);
+
 /* @access: plain. Return: WW_OK; WW_ERR_ACCESS. */
 ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t access);
 
@@ -50,16 +53,5 @@ ww_status ww_import_check_bytes(const struct ww_token_info *token, uint64_t byte
  */
 ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_object_info *ours,
 	struct ww_object_info *info);
-
-/*
- * The memory that a token names, which is not a slice of a pool. What this process holds by this
- * token already is not asked for again, unless it is to be mapped again.
- * @broker:  as for ww_import_ask()
- * @info:    NULL, or the caller's, of checked size
- * Return: as ww_memory_import(); on failure *out_memory is untouched.
- */
-ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token_content *token, const struct ww_import_options *options,
-	struct ww_memory **out_memory, struct ww_object_info *info);
 
 #endif

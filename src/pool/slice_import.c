@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_import.c - a memory by its token: an object of a broker, a slice of a pool of this
- * process, or a slice of another process's pool
+ * slice_import.c - a slice by its token, see slice_import.h
  */
 #include "base/cancel.h"
 #include "base/condition.h"
 #include "base/error.h"
-#include "base/process.h"
-#include "pool/memory_import.h"
+#include "pool/slice_import.h"
 #include "pool/owner/slice.h"
 #include "share/object_info.h"
 #include "share/token_import.h"
@@ -60,33 +58,9 @@ ww_status ww_slice_import(struct ww_device *device, struct ww_broker *broker,
 	if (pool)
 		ww_try(take_home(pool, device, token, options, is_import, out_memory));
 	else
-		ww_try(ww_member_import(device, broker, token, options, is_import,
-			out_memory));
+		ww_try(ww_member_import(device, broker, token, options, is_import, out_memory));
 	if (!object)
 		return WW_OK;
 	return ww_slice_token_describe(info, options->access, (*out_memory)->mapping->kind,
 		pool != NULL, object);
-}
-
-ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
-	const struct ww_import_params *params, ww_cancel *cancel, ww_memory **out_memory,
-	struct ww_object_info *info)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct ww_token_content content;
-	struct ww_import_options options;
-
-	ww_clear(out_memory, NULL);
-	ww_try(ww_process_enter());
-	ww_require(device && token && out_memory,
-		"ww_memory_import: device, token or out_memory is NULL");
-	ww_try(ww_import_options_read(params, &options));
-	if (info)
-		ww_try(ww_object_info_check(info));
-	ww_try(ww_token_read(token, &content));
-	ww_members_reclaim();
-	if (content.info.flags & WW_TOKEN_SLICE)
-		return ww_slice_import(device, broker, &content, &options, true, out_memory,
-			info);
-	return ww_import_memory(device, broker, &content, &options, out_memory, info);
 }

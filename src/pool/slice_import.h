@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_import.h - a slice of a pool becomes a memory: of this process's pool, or of another's
+ * slice_import.h - a slice of a pool becomes a memory: of this process's pool, or of another's
  */
-#ifndef WW_POOL_MEMORY_IMPORT_H
-#define WW_POOL_MEMORY_IMPORT_H
+#ifndef WW_POOL_SLICE_IMPORT_H
+#define WW_POOL_SLICE_IMPORT_H
 
 #include "pool/member/imported_slice.h"
 #include "pool/slice_token.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object.c - the hold that a token promises, without a mapping; and its memory, mapped later
+ * held_object.c - the hold that a token promises, without a mapping; and its memory, mapped later
  *
  * Of an object of a broker it is one count of the hold, as a memory would have. Of a slice of
  * another process's pool it is a use of the slice, which is marked as an imported one is, and a
@@ -18,19 +18,18 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "pool/memory_import.h"
 #include "pool/owner/slice.h"
-#include "share/choose_broker.h"
+#include "pool/slice_import.h"
 #include "share/sync_object.h"
-#include "share/token_import.h"
-#include "wire/name.h"
+#include "token/held_object.h"
+#include "token/memory_import.h"
 
 #define REVOCATIONS 4 /* that a map meets at most: each takes its maker a round trip */
 
 struct ww_object {
 	struct ww_ref ref;
 	struct ww_token_content token; /* that it came by */
-	struct ww_broker *broker; /* of an object of a broker: a reference */
+	struct ww_broker *broker;      /* of an object of a broker: a reference */
 	struct ww_attachments holds;
 	struct ww_member *
 		/* of a slice of another's pool: counted in its users, and the slice in its marks */
@@ -51,6 +50,15 @@ static void object_free(struct ww_object *object)
 }
 
 WW_DEFINE_CLEANUP(struct ww_object, object_free)
+
+static ww_status object_new(struct ww_object **out_object)
+{
+	*out_object = calloc(1, sizeof(**out_object));
+	if (!*out_object)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
+	ww_ref_init(&(*out_object)->ref);
+	return WW_OK;
+}
 
 /* --- import --- */
 
@@ -126,10 +134,7 @@ ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_c
 	ww_require(token && out_object, "ww_object_import: token or out_object is NULL");
 	if (info)
 		ww_try(ww_object_info_check(info));
-	object = calloc(1, sizeof(*object));
-	if (!object)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
-	ww_ref_init(&object->ref);
+	ww_try(object_new(&object));
 	ww_try(ww_token_read(token, &object->token));
 	ww_members_reclaim();
 	if (object->token.info.flags & WW_TOKEN_SLICE)
@@ -311,94 +316,28 @@ static void name_granted(const struct ww_object_info *info, uint32_t access,
 	memcpy(out_token->home_uuid, info->home_uuid, sizeof(out_token->home_uuid));
 }
 
-/* What every object knows of its token, and a process that gets it by name has not been told. */
-static ww_status object_learn_token(struct ww_object *object)
+ww_status ww_object_take_grant(struct ww_get_reply *grant, uint32_t access,
+	const struct ww_object_info *info, struct ww_object **out_object)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
-	struct ww_token_content token = object->token;
-
-	ww_broker_client_peer(object->broker, object->token.info.broker_id, NULL);
-	ww_try(object_token(object, &none, &token));
-	object->token = token;
-	return WW_OK;
-}
-
-static ww_status object_take_named_slice(struct ww_object *object, const struct ww_get_reply *grant,
-	uint32_t access)
-{
-	ww_try(ww_named_slice_token(grant, &object->token));
-	object->token.info.access = access;
-	return object_take_slice(object, grant->broker, false, NULL);
-}
-
-static ww_status object_take_name(struct ww_object *object, struct ww_broker *broker,
-	const char *name, const struct ww_get_params *params, uint64_t timeout_ns,
-	struct ww_object_info *out_info)
-{
-	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
-	struct ww_wire_get message = {.flags = 0};
-	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	ww_status status;
-
-	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
-	grant.takes_slices = true;
-	object->token.info.slice = 0;
-	status = ww_get_reply_ask_name(&grant, &message, name, params, timeout_ns, &opened);
-	if (status != WW_OK)
-		return status;
-	if (params->access > grant.granted.access)
-		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
-	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own, out_info);
-	if (grant.granted.part)
-		return object_take_named_slice(object, &grant, params->access);
-	name_granted(out_info, params->access, &object->token.info);
-	object->broker = ww_broker_ref(grant.broker);
-	ww_get_reply_keep(&grant, &object->holds);
-	return object_learn_token(object);
-}
-
-static ww_status read_get(const struct ww_get_params *params, struct ww_get_params *ours)
-{
-	struct ww_import_options options;
-
-	ww_try(ww_get_params_read(params, ours, &options));
-	if (ours->flags & ~WW_GET_FROM_OWNER)
-		return ww_fail(WW_ERR_INVALID,
-			"ww_object_get() maps nothing, so it takes no flags WW_IMPORT_...");
-	return WW_OK;
-}
-
-ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get_params *params,
-	uint64_t timeout_ns, ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_CLEANUP(object_free_p) struct ww_object *object = NULL;
-	struct ww_object_info described;
-	struct ww_slice_tries tries;
-	struct ww_get_params ours;
-	ww_status status;
+	struct ww_token_content token;
 
-	ww_clear(out_object, NULL);
-	ww_try(ww_process_enter());
-	ww_require(name && out_object, "ww_object_get: name or out_object is NULL");
-	ww_try(read_get(params, &ours));
-	ww_try(ww_name_check(name));
-	if (info)
-		ww_try(ww_object_info_check(info));
-	object = calloc(1, sizeof(*object));
-	if (!object)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
-	ww_ref_init(&object->ref);
-	ww_members_reclaim();
-	ww_slice_tries_begin(&tries, timeout_ns);
-	do {
-		status = object_take_name(object, broker, name, &ours,
-			ww_slice_tries_left_ns(&tries), &described);
-	} while (ww_slice_tries_go_on(&tries, status, object->token.info.slice));
-	if (status == WW_ERR_NOT_FOUND && object->token.info.slice)
-		return ww_fail_slice_name(name);
-	if (status != WW_OK)
-		return status;
+	ww_try(object_new(&object));
+	if (grant->granted.part) {
+		ww_try(ww_named_slice_token(grant, &object->token));
+		object->token.info.access = access;
+		ww_try(object_take_slice(object, grant->broker, false, NULL));
+	} else {
+		name_granted(info, access, &object->token.info);
+		ww_broker_client_peer(grant->broker, object->token.info.broker_id, NULL);
+		object->broker = ww_broker_ref(grant->broker);
+		ww_get_reply_keep(grant, &object->holds);
+		/* What every object knows of its token is told to a holder only. */
+		token = object->token;
+		ww_try(object_token(object, &none, &token));
+		object->token = token;
+	}
 	*out_object = ww_steal(object);
-	return info ? ww_object_info_write(info, &described) : WW_OK;
+	return WW_OK;
 }
