@@ -76,33 +76,6 @@ CASE(broker_array_check_refuses, NO_DEVICE)
 	MUST_EQUAL(0, ww_array_is_contiguous(&array));
 }
 
-/* --- tokens --- */
-
-SCENE_CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
-{
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
-	char text[WW_TOKEN_TEXT_BYTES];
-	struct ww_token token = {.bytes = "this is no token"};
-	struct ww_token other;
-	OWN(memory) ww_memory *memory;
-
-	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_info_get(&token, &info));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_to_text(&token, text));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("", &other));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "ww1_", ww_token_from_text("ww", &other));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_?", &other));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_AAAA", &other));
-	memory = scene_make(BYTES, 1);
-	token = token_of(memory, WW_ACCESS_READ);
-	info.struct_size = 0;
-	MUST_REFUSE(WW_ERR_INVALID, "size", ww_token_info_get(&token, &info));
-	info.struct_size = sizeof(info);
-	token.bytes[8]++;
-	token_seal(&token);
-	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_info_get(&token, &info));
-	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_to_text(&token, text));
-}
-
 /* --- opening --- */
 
 static void refuse_open(ww_status status, const char *word, const struct ww_broker_params *params)
@@ -513,19 +486,6 @@ SCENE_CASE(broker_import_refuses, WW_CAP_EXPORT)
 	scene_has_holds(1);
 	ww_memory_unref(memory);
 	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "has ended");
-}
-
-/* Every flipped bit of a token is seen before anybody is asked. */
-SCENE_CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
-{
-	OWN(memory) ww_memory *memory = scene_make(BYTES, 1);
-	struct ww_token token = token_of(memory, WW_ACCESS_READ);
-
-	for (size_t bit = 0; bit < 8 * sizeof(token); bit++) {
-		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_PROTOCOL, "token");
-		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-	}
 }
 
 /* --- looking --- */
