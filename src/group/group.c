@@ -27,13 +27,22 @@ static ww_status judge_answer(ww_status status)
 	case WW_ERR_ACCESS: /* it was put so that its group cannot read it, or is another thing */
 	case WW_ERR_STATE:
 	case WW_ERR_UNSUPPORTED:
+	case WW_ERR_DESCRIPTOR:
 		return WW_ERR_PROTOCOL;
-	case WW_ERR_PROTOCOL:
-	case WW_ERR_VERSION: /* that is about the broker */
+	case WW_ERR_PROTOCOL: /* that is about the broker */
+	case WW_ERR_VERSION:
 		return WW_ERR_NO_BROKER;
 	default:
 		return status;
 	}
+}
+
+/* The same, without an answer: it says nothing about the object. */
+static ww_status judge_silence(ww_status status)
+{
+	return status > 0 || status == WW_ERR_LIMIT || status == WW_ERR_NO_MEMORY
+		? status
+		: WW_ERR_NO_BROKER;
 }
 
 /* What it means that an object that came could not be opened. */
@@ -73,7 +82,7 @@ ww_status ww_group_get(const struct ww_group_kind *kind, struct ww_broker *broke
 	ww_get_reply_set_name(&grant, &message, name, 0);
 	status = ww_get_reply_ask(&grant);
 	if (status != WW_OK)
-		return judge_answer(status);
+		return grant.request.answer_code ? judge_answer(status) : judge_silence(status);
 	memcpy(member->id, grant.granted.id, sizeof(member->id));
 	member->uid = grant.granted.uid;
 	status = open_member(kind, &grant, context, member);
@@ -86,7 +95,7 @@ ww_status ww_group_get(const struct ww_group_kind *kind, struct ww_broker *broke
 ww_status ww_group_get_listed(const struct ww_group_kind *kind, struct ww_broker *broker,
 	const struct ww_object_info *info, void *context, struct ww_group_member *member)
 {
-	if (info->kind != kind->kind || info->fd_count < kind->fd_count)
+	if (!ww_group_can_be(kind, info))
 		return ww_fail(WW_ERR_PROTOCOL, "it is of kind %s, with %" PRIu32 " descriptors",
 			ww_object_kind_name(info->kind), info->fd_count);
 	member->gid = info->gid;
@@ -179,9 +188,7 @@ ww_status ww_group_look(struct ww_group *group, ww_snapshot *snapshot, struct ww
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	uint64_t until_ns = ww_clock_deadline_ns(EXPEL_NS);
-	struct ww_error record;
 
-	ww_error_save(&record);
 	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
 		ww_status status = ww_group_find(group, info.object_id) ? WW_OK
 									: meet(context, &info);
@@ -190,12 +197,12 @@ ww_status ww_group_look(struct ww_group *group, ww_snapshot *snapshot, struct ww
 			continue;
 		if (!ww_group_is_no_member(status))
 			return status;
-		if (status != WW_ERR_NOT_FOUND)
-			ww_log_debug("what process %" PRIu32 " of user %" PRIu32
-				     " has put at '%s' is no member: %s",
-				info.pid, info.uid, info.name, ww_error_last()->message);
-		ww_error_restore(&record);
-		if (status != WW_ERR_NOT_FOUND && owner && ww_clock_now_ns() < until_ns)
+		if (status == WW_ERR_NOT_FOUND)
+			continue;
+		ww_log_debug("what process %" PRIu32 " of user %" PRIu32
+			     " has put at '%s' is no member: %s",
+			info.pid, info.uid, info.name, ww_error_last()->message);
+		if (owner && ww_clock_now_ns() < until_ns)
 			(void)ww_group_expel(owner, &info);
 	}
 	return WW_OK;
@@ -221,14 +228,14 @@ ww_status ww_group_meet(struct ww_group_newcomers *newcomers, uint32_t count,
 	newcomers->ask_again_ns = status == WW_ERR_NO_BROKER
 		? ww_clock_deadline_ns(WW_GROUP_PAUSE_NS)
 		: 0;
-	if (status == WW_ERR_NO_BROKER) {
+	if (status == WW_OK)
+		newcomers->seen = count;
+	else if (status == WW_ERR_NO_BROKER)
 		ww_log_debug("new members wait: %s", ww_error_last()->message);
-		ww_error_restore(&record);
-		return WW_NOT_READY;
-	}
-	ww_try(status);
-	newcomers->seen = count;
-	return WW_OK;
+	else
+		return status;
+	ww_error_restore(&record);
+	return status == WW_OK ? WW_OK : WW_NOT_READY;
 }
 
 /* --- taking out of the broker --- */

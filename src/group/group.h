@@ -25,8 +25,8 @@
 #include "group/peer_process.h"
 #include "sync/signal_page_map.h"
 
-#define WW_GROUP_PAUSE_NS \
-	UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+/* Before a broker that did not answer is asked again. */
+#define WW_GROUP_PAUSE_NS UINT64_C(1000000000)
 
 /* Whether it is known that there is none: none, forged or refused. */
 static inline bool ww_group_is_no_member(ww_status status)
@@ -88,6 +88,13 @@ struct ww_group {
 ww_status ww_group_get(const struct ww_group_kind *kind, struct ww_broker *broker, const char *name,
 	void *context, struct ww_group_member *member);
 
+/* Whether an object that the broker has listed can be a member, before anything is done for it. */
+static inline bool ww_group_can_be(const struct ww_group_kind *kind,
+	const struct ww_object_info *info)
+{
+	return info->kind == kind->kind && info->fd_count >= kind->fd_count;
+}
+
 /* The same, of an object that the broker has listed. What cannot be a member is not asked for. */
 ww_status ww_group_get_listed(const struct ww_group_kind *kind, struct ww_broker *broker,
 	const struct ww_object_info *info, void *context, struct ww_group_member *member);
@@ -130,9 +137,9 @@ void ww_group_note_listed(struct ww_group *group, ww_snapshot *snapshot);
 typedef ww_status (*ww_group_meet_fn)(void *context, const struct ww_object_info *info);
 
 /*
- * Calls @meet for each object of a snapshot that is not known. What is forged or refused is taken
- * out of the broker if another user has put it, because each look would find it again, and it
- * would keep names from others; of many, some.
+ * Within ww_group_meet(): calls @meet for each object of a snapshot that is not known. What is
+ * forged or refused is taken out of the broker if another user has put it, because each look would
+ * find it again, and it would keep names from others; of many, some.
  * @owner:  the broker, borrowed; NULL: another process has put the outer object
  * Return: WW_OK; the first failure to know.
  */
@@ -151,8 +158,8 @@ bool ww_group_may_meet(const struct ww_group_newcomers *newcomers, uint32_t coun
 /*
  * Calls @look if there are newcomers. Without any it is one comparison.
  * @count:  the counter, as it was read before
- * Return: WW_OK; WW_NOT_READY (the broker did not answer, and is asked again after a second;
- *         nothing is recorded); any other failure of @look.
+ * Return: WW_OK; WW_NOT_READY (the broker did not answer, and is asked again after a second); any
+ *         other failure of @look. Only that is recorded.
  */
 ww_status ww_group_meet(struct ww_group_newcomers *newcomers, uint32_t count,
 	ww_status (*look)(void *context), void *context);

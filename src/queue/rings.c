@@ -44,6 +44,9 @@ static ww_status open_memory(struct ww_work_queue *queue, struct ww_queue_ring *
 
 	memcpy(&bytes, grant->granted.description + WW_TIMELINE_REF_BYTES, sizeof(bytes));
 	ww_try(ww_description_decode(&bytes, &description));
+	if (ww_backing_is_foreign(description.backing))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the slots of a work queue's producer are memory of another library");
 	if (description.bytes < queue->form.slot_bytes * queue->form.slot_count)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the slots of a work queue's producer are too small");
@@ -51,18 +54,26 @@ static ww_status open_memory(struct ww_work_queue *queue, struct ww_queue_ring *
 		&options, &ring->memory);
 }
 
+struct opening {
+	struct ww_work_queue *queue;
+	uint64_t entry;
+};
+
 static ww_status ring_open(void *context, struct ww_group_member *member,
 	const struct ww_get_reply *grant)
 {
 	struct ww_queue_ring *ring = ww_queue_ring_of(&member->link);
-	struct ww_work_queue *queue = context;
+	const struct opening *opening = context;
+	struct ww_work_queue *queue = opening->queue;
 	const struct ww_ring_size size = ww_queue_ring_size(queue);
 	const struct ww_wire_granted *granted = &grant->granted;
 	const int *fds = grant->request.fds_come;
 	struct ww_wire_timeline_ref ref;
 
-	if (granted->description_bytes != WW_QUEUE_PRODUCER_BYTES)
-		return ww_fail(WW_ERR_PROTOCOL, "a producer's description has another size");
+	if (granted->description_bytes != WW_QUEUE_PRODUCER_BYTES ||
+		ww_queue_entry_of(member->id) != opening->entry)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a producer's description has another size, or the entry is not its own");
 	ww_try(ww_timeline_ref_read(granted->description, WW_TIMELINE_REF_BYTES, &ref));
 	ww_try(ww_group_member_map(member, grant, ref.page_bytes, ref.page_id));
 	ww_try(ww_ring_import(&ring->ring, fds[1], ww_ring_bytes(&size), member->id, &size));
@@ -81,16 +92,14 @@ ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t entry,
 	struct ww_queue_ring **out_ring)
 {
 	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = calloc(1, sizeof(*ring));
+	struct opening opening = {.queue = queue, .entry = entry};
 	char name[WW_QUEUE_NAME_BYTES];
 
 	*out_ring = NULL;
 	if (!ring)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a producer: out of memory");
 	ww_queue_member_name(queue, "producer", entry, name);
-	ww_try(ww_group_get(&producer_kind, queue->broker, name, queue, &ring->member));
-	if (ww_queue_entry_of(ring->member.id) != entry)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a producer of the work queue is not the one of its entry");
+	ww_try(ww_group_get(&producer_kind, queue->broker, name, &opening, &ring->member));
 	ring->is_trusted = ring->member.uid == geteuid();
 	*out_ring = ww_steal(ring);
 	return WW_OK;
@@ -125,12 +134,9 @@ static ww_status meet_one(struct ww_work_queue *queue, uint64_t member)
 static ww_status meet_all(void *context)
 {
 	struct ww_work_queue *queue = context;
-	struct ww_error record;
 
-	ww_error_save(&record);
 	for (uint32_t i = 0; i < queue->roster.count; i++)
 		ww_try(meet_one(queue, ww_queue_entry_look(&queue->roster.producers[i])));
-	ww_error_restore(&record);
 	return WW_OK;
 }
 

@@ -215,7 +215,7 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	struct meeting *meeting = context;
 	struct ww_service *service = meeting->service;
 
-	if (info->kind == WW_OBJECT_SERVICE && !ww_service_file_limit_look(service))
+	if (ww_group_can_be(&client_kind, info) && !ww_service_file_limit_look(service))
 		return ww_fail_errno(EMFILE, NULL, "cannot serve one more client");
 	ww_try(peer_new(service, &peer));
 	ww_try(ww_group_get_listed(&client_kind, service->broker, info, service, &peer->member));

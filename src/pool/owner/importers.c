@@ -128,7 +128,6 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 		 * what becomes of it. The old object stays known, as that of a holder that ended.
 		 */
 		holder->marks = ww_steal(former->marks);
-		ww_attachments_fini(&former->member.attachments);
 	}
 	(void)ww_steal(holder);
 	return WW_OK;
@@ -156,11 +155,13 @@ static void close_ended(struct ww_pool *pool)
 	ww_list_for_each (link, &pool->holders.members) {
 		struct ww_pool_holder *holder = ww_pool_holder_of(link);
 
-		if (!holder->marks || !is_over(holder))
+		if (!is_over(holder))
+			continue;
+		ww_attachments_fini(&holder->member.attachments);
+		if (!holder->marks)
 			continue;
 		remember_taken(pool, holder);
 		ww_marks_free(ww_steal(holder->marks));
-		ww_attachments_fini(&holder->member.attachments);
 		pool->holder_count--;
 	}
 }
@@ -267,8 +268,10 @@ ww_status ww_pool_remove_gone(struct ww_pool *pool)
 {
 	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_status status = ww_pool_meet_holders(pool);
 
-	ww_try(ww_pool_meet_holders(pool));
+	if (status != WW_OK)
+		return status;
 	close_ended(pool);
 	if (!has_gone(pool))
 		return WW_OK;
