@@ -44,7 +44,7 @@ void compute_first_half(ww_stream *stream);
 void compute_second_half(ww_stream *stream);
 extern ww_graph_node *node;
 extern void *executable;
-extern struct ww_work_frame job;
+extern struct ww_frame job;
 extern struct { int camera; } stamp;
 extern struct ww_token token;
 extern struct ww_object_info info;

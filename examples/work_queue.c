@@ -39,7 +39,7 @@ static void check(ww_status status)
 /* --- a worker --- */
 
 /* Adds up the elements; a program of yours would start a kernel. Return: whether they are right. */
-static int work(ww_stream *stream, const struct ww_work_frame *job)
+static int work(ww_stream *stream, const struct ww_frame *job)
 {
 	static uint32_t elements[COUNT];
 	uint64_t sum = 0;
@@ -55,7 +55,7 @@ static int work(ww_stream *stream, const struct ww_work_frame *job)
 
 static int run_worker(ww_device *device, const char *name, int crashes)
 {
-	struct ww_work_frame job = WW_INIT(struct ww_work_frame);
+	struct ww_frame job = WW_INIT(struct ww_frame);
 	const struct ww_work_member_params member = {
 		.struct_size = sizeof(member),
 		.role = WW_WORK_QUEUE_CONSUMER,
@@ -97,7 +97,7 @@ static void publish_jobs(ww_device *device, const char *name)
 	check(ww_stream_create(device, &stream));
 	check(ww_work_queue_get(device, NULL, name, &member, 0, NULL, &queue));
 	for (uint32_t i = 1; i <= JOBS; i++) {
-		struct ww_work_frame job = WW_INIT(struct ww_work_frame);
+		struct ww_frame job = WW_INIT(struct ww_frame);
 
 		check(ww_work_queue_acquire(queue, stream, PATIENCE_NS, NULL, &job));
 		check(ww_stream_fill(stream, job.pointer, i, sizeof(i), COUNT));

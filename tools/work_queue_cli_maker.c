@@ -25,16 +25,16 @@ static void check(ww_status status)
 static void publish_all(ww_work_queue *producer)
 {
 	for (int i = 0; i < FRAMES; i++) {
-		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+		struct ww_frame frame = WW_INIT(struct ww_frame);
 
 		check(ww_work_queue_acquire(producer, NULL, WW_FOREVER, NULL, &frame));
 		check(ww_work_queue_publish(producer, &frame, NULL));
 	}
 }
 
-static struct ww_work_frame receive(ww_work_queue *consumer)
+static struct ww_frame receive(ww_work_queue *consumer)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	check(ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame));
 	return frame;
@@ -42,7 +42,7 @@ static struct ww_work_frame receive(ww_work_queue *consumer)
 
 static void use_some(ww_work_queue *consumer)
 {
-	struct ww_work_frame frame = receive(consumer);
+	struct ww_frame frame = receive(consumer);
 
 	check(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	for (int i = 0; i < 2; i++) {

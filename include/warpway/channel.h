@@ -79,6 +79,7 @@
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/device.h>
+#include <warpway/frame.h>
 #include <warpway/token.h>
 
 #ifdef __cplusplus
@@ -91,7 +92,6 @@ typedef struct ww_channel ww_channel;
 #define WW_CHANNEL_CONSUMERS_MAX       32
 #define WW_CHANNEL_METADATA_MAX        4096 /* bytes of each frame */
 #define WW_CHANNEL_METADATA_TYPE_BYTES 16
-#define WW_CHANNEL_DIMS                8   /* of a frame's shape */
 #define WW_CHANNEL_ALIGNMENT           512 /* bytes; of each slot's memory */
 #define WW_CHANNEL_EVENTS_MAX          64  /* that a ww_channel keeps until they are asked for */
 #define WW_CHANNEL_WAIT_TOLD_NS        10000000   /* a wait of the producer that is an event */
@@ -327,44 +327,6 @@ WW_API ww_channel *ww_channel_ref(ww_channel *channel);
  * Return: NULL.
  */
 WW_API ww_channel *ww_channel_unref(ww_channel *channel);
-
-/**
- * struct ww_frame - a frame that is being written, or was received
- * @struct_size:     set by the caller to sizeof(struct ww_frame)
- * @slot:            its slot
- * @number:          1, 2, 3, ... in the order of publication; 0: not published yet
- * @pointer:         of its bytes, for the channel's device
- * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
- * @metadata:        of its metadata; a consumer must not write there
- * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
- * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
- *                   the bytes of the channel's array; without an array all of @capacity
- * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; the producer sets it for each frame, 0 if the frame has
- *                   none. After an acquire: the room for it, in which are bytes of an earlier frame
- * @ndim:            of @shape; set by the producer, 0: the shape of the channel's array, if any
- * @shape:           elements in each dimension
- * @generation:      for a consumer: which producer it is from: 1 for the first producer, and 1 more
- *                   each time the consumer went on with another producer (WW_CONSUMER_REATTACH).
- *                   For the producer: 1
- * @reserved:        0
- */
-struct ww_frame {
-	uint32_t struct_size;
-	uint32_t slot;
-	uint64_t number;
-	void *pointer;
-	void *host_pointer;
-	void *metadata;
-	uint64_t capacity;
-	uint64_t bytes;
-	uint64_t submitted_ns;
-	uint32_t metadata_bytes;
-	uint32_t ndim;
-	uint64_t shape[WW_CHANNEL_DIMS];
-	uint32_t generation;
-	uint32_t reserved;
-};
 
 /**
  * ww_channel_acquire() - get a slot to write a frame into

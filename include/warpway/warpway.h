@@ -15,6 +15,7 @@
 #include <warpway/device.h>
 #include <warpway/dlpack.h>
 #include <warpway/event.h>
+#include <warpway/frame.h>
 #include <warpway/graph.h>
 #include <warpway/in_flight.h>
 #include <warpway/memory.h>

@@ -12,7 +12,7 @@
  *   a consumer:    └─ acknowledge <── receive ──> reject ──> available again, or failed
  *
  * At least once: if a consumer ends before it has acknowledged a frame, or rejects it, another
- * consumer gets the frame, marked as a repeat (struct ww_work_frame.attempts). If a frame has been
+ * consumer gets the frame, marked as a repeat (struct ww_frame.attempts). If a frame has been
  * given out attempts_max times, it has failed: consumers do not get it any more. The queue keeps
  * it. To read it, open the queue with role WW_WORK_QUEUE_FAILED.
  *
@@ -67,6 +67,7 @@
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/device.h>
+#include <warpway/frame.h>
 #include <warpway/token.h>
 
 #ifdef __cplusplus
@@ -80,7 +81,6 @@ typedef struct ww_work_queue ww_work_queue;
 #define WW_WORK_QUEUE_ATTEMPTS_MAX        64
 #define WW_WORK_QUEUE_METADATA_MAX        4096 /* bytes of each frame */
 #define WW_WORK_QUEUE_METADATA_TYPE_BYTES 16
-#define WW_WORK_QUEUE_DIMS                8   /* of a frame's shape */
 #define WW_WORK_QUEUE_ALIGNMENT           512 /* bytes; of each slot's memory */
 
 /* What a process does with a queue. */
@@ -259,45 +259,6 @@ WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
 WW_API ww_status ww_work_queue_close(ww_work_queue *queue);
 
 /**
- * struct ww_work_frame - a frame that is being written, or was received
- * @struct_size:     set by the caller to sizeof(struct ww_work_frame)
- * @slot:            its slot
- * @number:          1, 2, 3, ... in the order in which its producer published; 0: not published yet
- * @producer:        for a consumer: the number of its producer: 1, 2, 3, ... in the order in which
- *                   this consumer met producers
- * @attempts:        for a consumer: how often it has been given out, including this time. If it is
- *                   above 1, the frame is a repeat, and an earlier consumer may have done part of
- *                   the work
- * @pointer:         of its bytes, for the queue's device
- * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
- * @metadata:        of its metadata; a consumer must not write there
- * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
- * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
- *                   the bytes of the queue's array; without an array all of @capacity
- * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; the producer sets it for each frame, 0 if the frame has
- *                   none. After an acquire: the room for it, in which are bytes of an earlier frame
- * @ndim:            of @shape; set by the producer, 0: the shape of the queue's array, if any
- * @shape:           elements in each dimension
- */
-struct ww_work_frame {
-	uint32_t struct_size;
-	uint32_t slot;
-	uint64_t number;
-	uint32_t producer;
-	uint32_t attempts;
-	void *pointer;
-	void *host_pointer;
-	void *metadata;
-	uint64_t capacity;
-	uint64_t bytes;
-	uint64_t submitted_ns;
-	uint32_t metadata_bytes;
-	uint32_t ndim;
-	uint64_t shape[WW_WORK_QUEUE_DIMS];
-};
-
-/**
  * ww_work_queue_acquire() - get a slot to write a frame into
  * @queue:       borrowed; of a producer
  * @stream:      borrowed; of the device that will write; NULL: the CPU may write when this returns
@@ -314,7 +275,7 @@ struct ww_work_frame {
  *         held by the caller); as ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_work_frame *out_frame);
+	ww_cancel *cancel, struct ww_frame *out_frame);
 
 /**
  * ww_work_queue_publish() - give a frame to the consumers
@@ -328,7 +289,7 @@ WW_API ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, 
  *         broker has told other members that this producer ended); as ww_timeline_stream_signal();
  *         WW_ERR_FORKED.
  */
-WW_API ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *frame,
+WW_API ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame,
 	ww_stream *stream);
 
 /**
@@ -339,7 +300,7 @@ WW_API ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_fram
  *
  * Return: as ww_work_queue_publish().
  */
-WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame *frame,
+WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream);
 
 /**
@@ -363,7 +324,7 @@ WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_wor
  *         ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_work_frame *out_frame);
+	ww_cancel *cancel, struct ww_frame *out_frame);
 
 /**
  * ww_work_queue_acknowledge() - mark the work of a frame as done
@@ -380,7 +341,7 @@ WW_API ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, 
  *         frame is still held: acknowledge it without the stream, when the stream has done its
  *         work; WW_ERR_FORKED.
  */
-WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream);
 
 /**
@@ -400,7 +361,7 @@ WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww
  * Return: WW_OK; WW_NOT_READY (the producer has not left: nothing was changed); as
  *         ww_work_queue_acknowledge(), but the frame is still held.
  */
-WW_API ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame *frame,
+WW_API ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream);
 
 /**
@@ -415,7 +376,7 @@ WW_API ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work
  * Return: WW_OK; WW_ERR_STATE (as ww_work_queue_acknowledge()); WW_ERR_INVALID (the frame is not
  *         held); WW_ERR_FORKED.
  */
-WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame);
+WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_frame *frame);
 
 /**
  * ww_work_queue_eventfd() - a descriptor for event loops: readable while the member can go on

@@ -16,7 +16,7 @@
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
-#define FRAME_V1_BYTES sizeof(struct ww_frame)
+#define FRAME_V1_BYTES offsetof(struct ww_frame, producer)
 
 void ww_channel_name(const struct ww_channel *channel, const char *what,
 	char out[WW_CHANNEL_NAME_BYTES])
@@ -51,6 +51,10 @@ void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
 	memset(out_frame->shape, 0, sizeof(out_frame->shape));
 	out_frame->generation = channel->generation;
 	out_frame->reserved = 0;
+	if (out_frame->struct_size >= sizeof(*out_frame)) {
+		out_frame->producer = 0;
+		out_frame->attempts = 0;
+	}
 }
 
 ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value)

@@ -73,10 +73,10 @@ static ww_status check_frame(const struct ww_channel *channel, const struct ww_f
 			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
 			" bytes that the channel has for it",
 			frame->metadata_bytes, channel->form.metadata_bytes);
-	if (frame->ndim > WW_CHANNEL_DIMS)
+	if (frame->ndim > WW_FRAME_DIMS)
 		return ww_fail(WW_ERR_INVALID,
 			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_CHANNEL_DIMS);
+			frame->ndim, WW_FRAME_DIMS);
 	return WW_OK;
 }
 

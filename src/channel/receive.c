@@ -248,7 +248,7 @@ static ww_status order_frame(struct receiving *receiving)
 static ww_status check_slot(const struct ww_consumer *consumer,
 	const struct ww_layout_channel_slot *slot)
 {
-	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_CHANNEL_DIMS ||
+	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_FRAME_DIMS ||
 		slot->metadata_bytes > consumer->channel.form.metadata_bytes)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the channel's producer describes a frame with impossible bytes, shape or metadata");

@@ -27,7 +27,7 @@ struct receiving {
 	struct ww_work_queue *queue;
 	ww_stream *stream;
 	struct ww_queue_held found;
-	struct ww_work_frame *frame; /* the caller's */
+	struct ww_frame *frame; /* the caller's */
 };
 
 static uint32_t wanted_state(const struct ww_work_queue *queue)
@@ -62,8 +62,7 @@ static bool is_possible(const struct ww_work_queue *queue, const struct ww_queue
 	const struct ww_layout_channel_slot *slot)
 {
 	return slot->frame == found->claim.frame && slot->bytes <= queue->form.slot_bytes &&
-		slot->ndim <= WW_WORK_QUEUE_DIMS &&
-		slot->metadata_bytes <= queue->form.metadata_bytes &&
+		slot->ndim <= WW_FRAME_DIMS && slot->metadata_bytes <= queue->form.metadata_bytes &&
 		found->ready <= WW_SIGNAL_VALUE_MAX;
 }
 
@@ -71,7 +70,7 @@ static bool is_possible(const struct ww_work_queue *queue, const struct ww_queue
 static ww_status describe_frame(const struct receiving *receiving)
 {
 	const struct ww_queue_held *found = &receiving->found;
-	struct ww_work_frame *frame = receiving->frame;
+	struct ww_frame *frame = receiving->frame;
 	struct ww_layout_channel_slot slot;
 
 	memcpy(&slot, ww_ring_slot(&found->ring->ring, found->slot), sizeof(slot));
@@ -361,7 +360,7 @@ static ww_status require_consumer(const struct ww_work_queue *queue, const char 
 }
 
 ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_work_frame *out_frame)
+	ww_cancel *cancel, struct ww_frame *out_frame)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct receiving receiving = {.queue = queue, .stream = stream, .frame = out_frame};
@@ -416,7 +415,7 @@ enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t 
 
 /* --- what becomes of it --- */
 
-static ww_status find_held(struct ww_work_queue *queue, const struct ww_work_frame *frame,
+static ww_status find_held(struct ww_work_queue *queue, const struct ww_frame *frame,
 	struct ww_queue_held **out_held)
 {
 	for (uint32_t i = 0; i < queue->form.held_max; i++) {
@@ -441,7 +440,7 @@ static void release_frame(struct ww_work_queue *queue, struct ww_queue_held *hel
 	queue->held--;
 }
 
-static ww_status fail_changed(const struct ww_work_frame *frame)
+static ww_status fail_changed(const struct ww_frame *frame)
 {
 	return ww_fail(WW_ERR_STATE,
 		"frame %" PRIu64 " of producer %" PRIu32
@@ -479,7 +478,7 @@ static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *
 
 /* Return: as ww_work_queue_acknowledge(). */
 static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *held,
-	const struct ww_work_frame *frame, ww_stream *stream)
+	const struct ww_frame *frame, ww_stream *stream)
 {
 	struct ww_queue_ring *ring = held->ring;
 	uint64_t value;
@@ -503,7 +502,7 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 }
 
 static ww_status acknowledge(struct ww_work_queue *queue, struct ww_queue_held *held,
-	const struct ww_work_frame *frame, ww_stream *stream)
+	const struct ww_frame *frame, ww_stream *stream)
 {
 	ww_status status = finish_held(queue, held, frame, stream);
 
@@ -512,7 +511,7 @@ static ww_status acknowledge(struct ww_work_queue *queue, struct ww_queue_held *
 	return status;
 }
 
-ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream)
 {
 	struct ww_queue_held *held;
@@ -530,7 +529,7 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_f
 	return status;
 }
 
-ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame *frame,
+ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream)
 {
 	struct ww_queue_held *held;
@@ -550,7 +549,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_work_frame 
 	return status;
 }
 
-ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame)
+ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_frame *frame)
 {
 	struct ww_queue_held *held;
 	bool is_ours;

@@ -241,7 +241,7 @@ static ww_status require_producer(const struct ww_work_queue *queue, const char 
 }
 
 ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
-	ww_cancel *cancel, struct ww_work_frame *out_frame)
+	ww_cancel *cancel, struct ww_frame *out_frame)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct acquiring acquiring = {.queue = queue, .stream = stream};
@@ -307,7 +307,7 @@ static void count_published(struct ww_work_queue *queue)
 	ww_queue_total_set(total, ww_queue_total(total) + 1);
 }
 
-static ww_status check_held(const struct ww_work_queue *queue, const struct ww_work_frame *frame)
+static ww_status check_held(const struct ww_work_queue *queue, const struct ww_frame *frame)
 {
 	if (frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held)
 		return WW_OK;
@@ -317,7 +317,7 @@ static ww_status check_held(const struct ww_work_queue *queue, const struct ww_w
 		frame->slot);
 }
 
-static ww_status check_size(const struct ww_work_queue *queue, const struct ww_work_frame *frame)
+static ww_status check_size(const struct ww_work_queue *queue, const struct ww_frame *frame)
 {
 	if (frame->bytes > queue->form.slot_bytes)
 		return ww_fail(WW_ERR_INVALID,
@@ -329,14 +329,14 @@ static ww_status check_size(const struct ww_work_queue *queue, const struct ww_w
 			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
 			" bytes that the work queue has for it",
 			frame->metadata_bytes, queue->form.metadata_bytes);
-	if (frame->ndim > WW_WORK_QUEUE_DIMS)
+	if (frame->ndim > WW_FRAME_DIMS)
 		return ww_fail(WW_ERR_INVALID,
 			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_WORK_QUEUE_DIMS);
+			frame->ndim, WW_FRAME_DIMS);
 	return WW_OK;
 }
 
-static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_work_frame *frame,
+static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
 	uint64_t ready)
 {
 	slot->ready = ready;
@@ -347,8 +347,7 @@ static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_work
 	memcpy(slot->shape, frame->shape, sizeof(slot->shape));
 }
 
-ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *frame,
-	ww_stream *stream)
+ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww_stream *stream)
 {
 	struct ww_queue_slot *slot;
 	struct ww_queue_ring *own;
@@ -379,7 +378,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *fram
 	return WW_OK;
 }
 
-ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame *frame,
+ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *frame,
 	ww_stream *stream)
 {
 	uint64_t value;

@@ -16,8 +16,6 @@
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
-#define FRAME_V1_BYTES sizeof(struct ww_work_frame)
-
 /* --- making --- */
 
 static bool alloc_parts(struct ww_work_queue *queue)
@@ -130,13 +128,13 @@ uint64_t ww_queue_next_look_ns(uint64_t deadline_ns)
 	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }
 
-ww_status ww_queue_check_frame(const struct ww_work_frame *frame)
+ww_status ww_queue_check_frame(const struct ww_frame *frame)
 {
-	return ww_params_check(frame, FRAME_V1_BYTES, "ww_work_frame");
+	return ww_params_check(frame, sizeof(*frame), "ww_frame");
 }
 
 void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
-	uint32_t slot, struct ww_work_frame *out_frame)
+	uint32_t slot, struct ww_frame *out_frame)
 {
 	uint64_t offset = slot * queue->form.slot_bytes;
 	char *pointer = ww_memory_pointer(ring->memory);

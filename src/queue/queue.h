@@ -162,7 +162,7 @@ uint64_t ww_queue_next_look_ns(uint64_t deadline_ns);
 
 /* Fills what both sides tell the caller of a slot. */
 void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
-	uint32_t slot, struct ww_work_frame *out_frame);
-ww_status ww_queue_check_frame(const struct ww_work_frame *frame);
+	uint32_t slot, struct ww_frame *out_frame);
+ww_status ww_queue_check_frame(const struct ww_frame *frame);
 
 #endif

@@ -6,6 +6,7 @@
  * what happens when they end, is seen in tests/integration.
  */
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "conformance/channel.h"
@@ -108,7 +109,7 @@ SCENE_CASE(channel_sides_refuse, CHANNELS)
 	frame.metadata_bytes = 9;
 	MUST_REFUSE(WW_ERR_INVALID, "metadata", ww_channel_publish(producer, &frame, NULL));
 	frame.metadata_bytes = 0;
-	frame.ndim = WW_CHANNEL_DIMS + 1;
+	frame.ndim = WW_FRAME_DIMS + 1;
 	MUST_REFUSE(WW_ERR_INVALID, "dimensions", ww_channel_publish(producer, &frame, NULL));
 	frame.ndim = 0;
 	nothing_must_come(consumer);
@@ -120,6 +121,30 @@ SCENE_CASE(channel_sides_refuse, CHANNELS)
 		ww_channel_receive(consumer, NULL, 0, NULL, &(struct ww_frame){sizeof(frame)}));
 	MUST_OK(ww_channel_release(consumer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_release(consumer, &frame, NULL));
+}
+
+/* A program that was built before the last two fields has no room for them. */
+SCENE_CASE(channel_frame_may_be_shorter, CHANNELS)
+{
+	struct ww_frame frame = {
+		.struct_size = offsetof(struct ww_frame, producer),
+		.producer = 1,
+		.attempts = 2,
+	};
+	OWN(channel) ww_channel *producer = channel_make(CHANNEL());
+	OWN(channel) ww_channel *consumer = channel_get(0);
+
+	MUST_OK(ww_channel_acquire(producer, NULL, 0, NULL, &frame));
+	MUST_OK(ww_channel_publish(producer, &frame, NULL));
+	MUST_OK(ww_channel_receive(consumer, NULL, 0, NULL, &frame));
+	MUST(frame.producer == 1 && frame.attempts == 2);
+	MUST_OK(ww_channel_release(consumer, &frame, NULL));
+	frame_send(producer, 1);
+	frame.struct_size = sizeof(frame);
+	MUST_OK(ww_channel_receive(consumer, NULL, 0, NULL, &frame));
+	MUST(frame.producer == 0 && frame.attempts == 0);
+	frame.struct_size = offsetof(struct ww_frame, producer) - 1;
+	MUST_REFUSE(WW_ERR_INVALID, "struct_size", ww_channel_release(consumer, &frame, NULL));
 }
 
 /* --- frames --- */

@@ -6,6 +6,7 @@
  * and what happens when they end, is seen in tests/integration.
  */
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "conformance/conformance.h"
@@ -31,46 +32,46 @@
 #define SLOT_BYTES 4096
 #define SOON_NS    UINT64_C(20000000)
 
-static struct ww_work_frame work_acquire(ww_work_queue *queue)
+static struct ww_frame work_acquire(ww_work_queue *queue)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_OK(ww_work_queue_acquire(queue, NULL, FOREVER, NULL, &frame));
 	return frame;
 }
 
-static struct ww_work_frame work_receive(ww_work_queue *queue)
+static struct ww_frame work_receive(ww_work_queue *queue)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_OK(ww_work_queue_receive(queue, NULL, FOREVER, NULL, &frame));
 	return frame;
 }
 
 /* The next frame, which the caller then has. */
-static struct ww_work_frame work_must_be(ww_work_queue *queue, uint64_t number, uint64_t value,
+static struct ww_frame work_must_be(ww_work_queue *queue, uint64_t number, uint64_t value,
 	uint32_t attempts)
 {
-	struct ww_work_frame frame = work_receive(queue);
+	struct ww_frame frame = work_receive(queue);
 	uint64_t found;
 
 	MUST_EQUAL(number, frame.number);
 	MUST_EQUAL(attempts, frame.attempts);
-	MUST(work_read(&frame, &found));
+	MUST(frame_read(&frame, &found));
 	MUST_EQUAL(value, found);
 	return frame;
 }
 
 static void work_must_come(ww_work_queue *queue, uint64_t number, uint64_t value)
 {
-	struct ww_work_frame frame = work_must_be(queue, number, value, 1);
+	struct ww_frame frame = work_must_be(queue, number, value, 1);
 
 	MUST_OK(ww_work_queue_acknowledge(queue, &frame, NULL));
 }
 
 static void nothing_must_come(ww_work_queue *queue)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_STATUS(WW_TIMED_OUT, ww_work_queue_receive(queue, NULL, 0, NULL, &frame));
 }
@@ -132,7 +133,7 @@ SCENE_CASE(work_queue_get_refuses, QUEUES)
 
 SCENE_CASE(work_queue_roles_are_kept, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 2));
 	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
@@ -148,6 +149,8 @@ SCENE_CASE(work_queue_roles_are_kept, QUEUES)
 	MUST_REFUSE(WW_ERR_ACCESS, "shut the work queue down", ww_work_queue_close(consumer));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_reject(consumer, &frame));
 	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_work_queue_discard(producer, &frame, NULL));
+	frame.struct_size = offsetof(struct ww_frame, producer); /* a channel's may be so short */
+	MUST_REFUSE(WW_ERR_INVALID, "struct_size", ww_work_queue_reject(consumer, &frame));
 }
 
 /* By a token for consumers nobody becomes a producer. */
@@ -205,7 +208,7 @@ SCENE_CASE(work_queue_says_what_is_in_a_frame, QUEUES)
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .metadata_bytes = 8));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
-	struct ww_work_frame frame = work_acquire(producer);
+	struct ww_frame frame = work_acquire(producer);
 
 	MUST_EQUAL(SLOT_BYTES, frame.capacity);
 	MUST_EQUAL(8, frame.metadata_bytes);
@@ -236,8 +239,8 @@ SCENE_CASE(work_queue_says_what_is_in_a_frame, QUEUES)
 /* A slot is free when its frame is done, and not when it was received. */
 SCENE_CASE(work_queue_producer_waits_for_done, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	struct ww_work_frame got;
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got;
 	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
@@ -258,8 +261,8 @@ SCENE_CASE(work_queue_producer_waits_for_done, QUEUES)
 
 SCENE_CASE(work_queue_held_max_is_kept, QUEUES)
 {
-	struct ww_work_frame got[2];
-	struct ww_work_frame more = WW_INIT(struct ww_work_frame);
+	struct ww_frame got[2];
+	struct ww_frame more = WW_INIT(struct ww_frame);
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .held_max = 2));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
@@ -289,7 +292,7 @@ SCENE_CASE(work_queue_takes_from_producers_in_turn, QUEUES)
 		work_send(other, i);
 	}
 	for (uint32_t i = 0; i < 8; i++) {
-		struct ww_work_frame frame = work_receive(consumer);
+		struct ww_frame frame = work_receive(consumer);
 
 		MUST_EQUAL(i % 2 + 1, frame.producer);
 		MUST_EQUAL(next[frame.producer], frame.number);
@@ -302,7 +305,7 @@ SCENE_CASE(work_queue_takes_from_producers_in_turn, QUEUES)
 
 SCENE_CASE(work_queue_rejected_frame_comes_again_first, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 
@@ -319,7 +322,7 @@ SCENE_CASE(work_queue_rejected_frame_comes_again_first, QUEUES)
 
 SCENE_CASE(work_queue_frames_of_who_leaves_come_again, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .consumers_max = 2));
 	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
@@ -336,7 +339,7 @@ SCENE_CASE(work_queue_frames_of_who_leaves_come_again, QUEUES)
 
 SCENE_CASE(work_queue_failed_frame_is_read, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .attempts_max = 2));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
@@ -372,7 +375,7 @@ SCENE_CASE(work_queue_failed_frame_ends, QUEUES)
 	work_send(producer, 5);
 	for (uint32_t attempt = 1; attempt <= 127; attempt++) {
 		ww_work_queue *by = attempt == 1 ? consumer : failed;
-		struct ww_work_frame frame = work_must_be(by, 1, 5, attempt);
+		struct ww_frame frame = work_must_be(by, 1, 5, attempt);
 
 		MUST_OK(ww_work_queue_reject(by, &frame));
 	}
@@ -381,7 +384,7 @@ SCENE_CASE(work_queue_failed_frame_ends, QUEUES)
 
 SCENE_CASE(work_queue_failed_frames_make_room, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(
 		QUEUE(.role = PRODUCER, .slots = 3, .attempts_max = 1, .failed_max = 2));
@@ -428,8 +431,8 @@ SCENE_CASE(work_queue_frames_outlive_their_producer, QUEUES)
 /* Both consumers go on reading the frame that each has, and neither waits for the other one. */
 SCENE_CASE(work_queue_finished_frames_end, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	struct ww_work_frame got[2];
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got[2];
 	ww_work_queue *consumers[2];
 	uint64_t value;
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4, .held_max = 2));
@@ -451,7 +454,7 @@ SCENE_CASE(work_queue_finished_frames_end, QUEUES)
 	for (int i = 0; i < 2; i++) {
 		MUST_STATUS(WW_END,
 			ww_work_queue_receive(consumers[i], NULL, FOREVER, NULL, &frame));
-		MUST(work_read(&got[i], &value) && value == (uint64_t)i + 1);
+		MUST(frame_read(&got[i], &value) && value == (uint64_t)i + 1);
 		MUST_EQUAL(1, queue_info(consumers[i]).held);
 	}
 	MUST_OK(ww_work_queue_acknowledge(consumers[0], &got[0], NULL));
@@ -465,9 +468,9 @@ SCENE_CASE(work_queue_finished_frames_end, QUEUES)
 
 SCENE_CASE(work_queue_closed_ends, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	struct ww_work_frame got;
-	struct ww_work_frame held;
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got;
+	struct ww_frame held;
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4));
 	ww_work_queue *producer = queue_get(PRODUCER);
 	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
@@ -480,7 +483,7 @@ SCENE_CASE(work_queue_closed_ends, QUEUES)
 	MUST_REFUSE(WW_ERR_STATE, "was shut down",
 		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(PRODUCER), 0, NULL,
 			&(ww_work_queue *){NULL}));
-	work_write(&held, 2);
+	frame_write(&held, 2);
 	MUST_OK(ww_work_queue_publish(producer, &held, NULL));
 	got = work_must_be(one, 1, 1, 1);
 	work_must_come(other, 2, 2);
@@ -515,7 +518,7 @@ static void *send_one(void *producer)
 
 SCENE_CASE(work_queue_waits_end, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	pthread_t thread;
 	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
@@ -531,7 +534,7 @@ SCENE_CASE(work_queue_waits_end, QUEUES)
 
 SCENE_CASE(work_queue_cancel_ends_waits, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	OWN(work_queue) ww_work_queue *producer;
 	OWN(work_queue) ww_work_queue *consumer;
 	OWN(cancel) ww_cancel *cancel;
@@ -550,8 +553,8 @@ SCENE_CASE(work_queue_cancel_ends_waits, QUEUES)
 SCENE_CASE(work_queue_stream_orders, QUEUE_STREAMS)
 {
 	static struct gate gate;
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
-	struct ww_work_frame got = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got = WW_INIT(struct ww_frame);
 	uint32_t copy = 0;
 	OWN(memory) ww_memory *to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
 	OWN(stream) ww_stream *writes = stream_make(scene.device);
@@ -583,7 +586,7 @@ SCENE_CASE(work_queue_stream_orders, QUEUE_STREAMS)
 SCENE_CASE(work_queue_stream_discards, QUEUE_STREAMS)
 {
 	static struct gate gate;
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	OWN(stream) ww_stream *stream = stream_make(scene.device);
 	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1));
 
@@ -617,13 +620,13 @@ struct taking {
 
 static void *take_all(void *context)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct taking *taking = context;
 	uint64_t last[MEMBERS + 1] = {0};
 	uint64_t value;
 
 	while (ww_work_queue_receive(taking->queue, NULL, FOREVER, NULL, &frame) == WW_OK) {
-		MUST(work_read(&frame, &value));
+		MUST(frame_read(&frame, &value));
 		MUST_EQUAL(frame.number, value);
 		MUST(frame.producer <= MEMBERS && frame.number > last[frame.producer]);
 		last[frame.producer] = frame.number;

@@ -17,9 +17,9 @@
 #define CONSUMER WW_WORK_QUEUE_CONSUMER
 
 /* The next frame, which the caller then has. */
-static struct ww_work_frame work_must_be(ww_work_queue *queue, uint64_t number, uint32_t attempts)
+static struct ww_frame work_must_be(ww_work_queue *queue, uint64_t number, uint32_t attempts)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
 	MUST_EQUAL(number, frame.number);
@@ -44,7 +44,7 @@ static void totals_must_be(ww_work_queue *queue, uint64_t published, uint64_t ac
 SCENE_CASE(work_queue_totals_outlive_members, QUEUES)
 {
 	struct ww_work_queue_info info;
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.attempts_max = 2));
 	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
 	ww_work_queue *consumer = queue_get(CONSUMER);
@@ -94,7 +94,7 @@ static void sums_must_be_equal(ww_work_queue *queue)
 /* A frame that its producer describes wrongly is dropped, and counted once. */
 SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	const struct ww_ring *ring;
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.attempts_max = 1));
 	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
@@ -126,7 +126,7 @@ SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 SCENE_CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
 {
 	struct ww_queue_claims *claims;
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
 	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
 

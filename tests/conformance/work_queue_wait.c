@@ -34,20 +34,20 @@ static int queue_fd(ww_work_queue *queue)
 	return fd;
 }
 
-static ww_status work_receive(ww_work_queue *queue, struct ww_work_frame *frame)
+static ww_status work_receive(ww_work_queue *queue, struct ww_frame *frame)
 {
-	*frame = WW_INIT(struct ww_work_frame);
+	*frame = WW_INIT(struct ww_frame);
 	return ww_work_queue_receive(queue, NULL, 0, NULL, frame);
 }
 
-static ww_status work_acquire(ww_work_queue *queue, struct ww_work_frame *frame)
+static ww_status work_acquire(ww_work_queue *queue, struct ww_frame *frame)
 {
-	*frame = WW_INIT(struct ww_work_frame);
+	*frame = WW_INIT(struct ww_frame);
 	return ww_work_queue_acquire(queue, NULL, 0, NULL, frame);
 }
 
 /* As an event loop: the descriptor may be readable for nothing. */
-static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_work_frame *frame)
+static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_frame *frame)
 {
 	ww_status status = WW_TIMED_OUT;
 
@@ -58,7 +58,7 @@ static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_work_frame 
 	MUST_OK(status);
 }
 
-static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_work_frame *frame)
+static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_frame *frame)
 {
 	ww_status status = WW_TIMED_OUT;
 
@@ -71,7 +71,7 @@ static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_work_frame 
 
 SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
 	ww_work_queue *consumer = queue_get(CONSUMER);
 	OWN(fd) int fd = queue_fd(consumer);
@@ -103,8 +103,8 @@ SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 
 SCENE_CASE(work_queue_eventfd_of_producer, QUEUES)
 {
-	struct ww_work_frame frames[2];
-	struct ww_work_frame frame;
+	struct ww_frame frames[2];
+	struct ww_frame frame;
 	OWN(work_queue)
 	ww_work_queue *producer = queue_make(
 		QUEUE(.role = PRODUCER, .slots = 2, .attempts_max = 1, .failed_max = 1));
@@ -141,7 +141,7 @@ SCENE_CASE(work_queue_eventfd_of_producer, QUEUES)
 /* By another member, which rings nobody's bell. */
 SCENE_CASE(work_queue_eventfd_shows_close, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(fd) int fd;
 	OWN(work_queue)
 	ww_work_queue *keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
@@ -158,7 +158,7 @@ SCENE_CASE(work_queue_eventfd_shows_close, QUEUES)
 /* A frame of a producer that came later than the descriptor. */
 SCENE_CASE(work_queue_eventfd_shows_newcomers, QUEUES)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	OWN(work_queue) ww_work_queue *producer;
 	OWN(work_queue) ww_work_queue *consumer = queue_make(QUEUE(.role = CONSUMER));
 	OWN(fd) int fd = queue_fd(consumer);
@@ -184,7 +184,7 @@ SCENE_CASE(work_queue_eventfd_is_for_members, QUEUES)
 /* What a stream does: readable when it is complete. */
 SCENE_CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	static struct gate gate;
 	OWN(stream) ww_stream *stream = stream_make(scene.device);
 	OWN(work_queue)
@@ -221,7 +221,7 @@ struct consuming {
 static void *consume(void *context)
 {
 	const struct consuming *consuming = context;
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	ww_status status = WW_OK;
 	int fd;
 
@@ -246,7 +246,7 @@ SCENE_CASE(work_queue_eventfd_misses_nothing, QUEUES)
 {
 	_Atomic uint32_t received = 0;
 	struct consuming consuming[2];
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 	pthread_t threads[2];
 	void *result;
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));

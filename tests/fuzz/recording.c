@@ -107,7 +107,7 @@ static void check_frame(const struct ww_channel_info *info, const struct recorde
 	FUZZ_MUST(memchr(read->file, 0, sizeof(read->file)) && !strchr(read->file, '/'));
 	FUZZ_MUST(read->frame.bytes <= info->slot_bytes);
 	FUZZ_MUST(read->frame.metadata_bytes <= info->metadata_bytes);
-	FUZZ_MUST(read->frame.ndim <= WW_CHANNEL_DIMS);
+	FUZZ_MUST(read->frame.ndim <= WW_FRAME_DIMS);
 	if (recording_array(info, &read->frame, &array))
 		FUZZ_MUST(info->has_array && array.ndim <= WW_ARRAY_DIMS);
 }

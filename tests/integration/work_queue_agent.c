@@ -15,7 +15,7 @@ static struct {
 	struct gate gate;
 	bool is_closed; /* the gate */
 	uint64_t last;  /* frame sent or received */
-	struct ww_work_frame held;
+	struct ww_frame held;
 } own;
 
 static uint32_t option(const char *name)
@@ -89,24 +89,24 @@ static void close_gate(void)
 
 static ww_status obey_stream_send(void)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_OK(ww_work_queue_acquire(own.queue, stream(), WW_FOREVER, NULL, &frame));
 	close_gate();
-	work_write(&frame, ++own.last);
+	frame_write(&frame, ++own.last);
 	return ww_work_queue_publish(own.queue, &frame, stream());
 }
 
 static ww_status obey_acquire(void)
 {
-	own.held = WW_INIT(struct ww_work_frame);
+	own.held = WW_INIT(struct ww_frame);
 	return ww_work_queue_acquire(own.queue, NULL, agent_time_option("wait_ms"), NULL,
 		&own.held);
 }
 
 static ww_status receive(ww_stream *by)
 {
-	own.held = WW_INIT(struct ww_work_frame);
+	own.held = WW_INIT(struct ww_frame);
 	return ww_work_queue_receive(own.queue, by, WW_FOREVER, NULL, &own.held);
 }
 
@@ -117,7 +117,7 @@ static ww_status obey_hold_any(void)
 
 	if (status != WW_OK)
 		return status;
-	MUST(work_read(&own.held, &value));
+	MUST(frame_read(&own.held, &value));
 	MUST_EQUAL(own.held.number, value);
 	return WW_OK;
 }
@@ -176,7 +176,7 @@ static ww_status obey_take(void)
 
 static ww_status obey_no_more(void)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	return ww_work_queue_receive(own.queue, NULL, agent_time_option("wait_ms"), NULL, &frame);
 }
@@ -189,7 +189,7 @@ static ww_status obey_poll(void)
 	MUST_OK(ww_work_queue_eventfd(own.queue, &look.fd));
 	while (status == WW_TIMED_OUT) {
 		MUST_EQUAL(1, poll(&look, 1, -1));
-		own.held = WW_INIT(struct ww_work_frame);
+		own.held = WW_INIT(struct ww_frame);
 		status = ww_work_queue_receive(own.queue, NULL, 0, NULL, &own.held);
 	}
 	close(look.fd);

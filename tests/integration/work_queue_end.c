@@ -336,10 +336,10 @@ ROLE(role_work_queue_consumer)
 		WW_FOREVER, NULL, &queue));
 	role_tell("joined");
 	for (;;) {
-		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+		struct ww_frame frame = WW_INIT(struct ww_frame);
 
 		MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
-		MUST(work_read(&frame, &value));
+		MUST(frame_read(&frame, &value));
 		MUST_EQUAL(frame.number, value);
 		MUST(frame.attempts > 1 || frame.number >= next); /* new ones come in order */
 		if (frame.attempts == 1)
@@ -386,7 +386,7 @@ SCENE_CASE(work_queue_consumers_killed, NEEDS_VALUES)
 	}
 	/* All slots can be had only when all frames are done. */
 	for (int i = 0; i < 4; i++) {
-		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+		struct ww_frame frame = WW_INIT(struct ww_frame);
 
 		MUST_OK(ww_work_queue_acquire(queue, NULL, WW_FOREVER, NULL, &frame));
 	}
@@ -423,11 +423,11 @@ ROLE(role_work_queue_producer)
 static void take_some(ww_work_queue *queue, uint64_t last[], int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+		struct ww_frame frame = WW_INIT(struct ww_frame);
 		uint64_t value;
 
 		MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
-		MUST(work_read(&frame, &value));
+		MUST(frame_read(&frame, &value));
 		MUST_EQUAL(frame.number, value);
 		MUST(frame.producer < PRODUCERS + PRODUCER_KILLS + 1);
 		MUST_EQUAL(last[frame.producer] + 1, frame.number);
@@ -439,7 +439,7 @@ static void take_some(ww_work_queue *queue, uint64_t last[], int count)
 SCENE_CASE(work_queue_producers_killed, NEEDS_VALUES)
 {
 	uint64_t last[PRODUCERS + PRODUCER_KILLS + 1] = {0};
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	struct child producers[PRODUCERS];
 	OWN(work_queue) ww_work_queue *queue;
 	OWN(work_queue) ww_work_queue *keeper;

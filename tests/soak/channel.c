@@ -37,7 +37,7 @@ static struct {
 	bool is_evil;
 	uint64_t id;
 	uint64_t published;
-	struct ww_work_frame held;
+	struct ww_frame held;
 	uint64_t value; /* 0: none is held */
 } members[CHANNELS];
 
@@ -343,7 +343,7 @@ OP(queue_open, 6)
 OP(queue_send, 12)
 {
 	uint32_t at = draw_below(CHANNELS);
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	ww_stream *stream = draw_stream();
 
 	if (!members[at].queue || members[at].role != WW_WORK_QUEUE_PRODUCER ||
@@ -351,7 +351,7 @@ OP(queue_send, 12)
 			ww_work_queue_acquire(members[at].queue, NULL, draw_wait_ns(5), NULL,
 				&frame)) != WW_OK)
 		return;
-	work_write(&frame, members[at].id | (members[at].published + 1));
+	frame_write(&frame, members[at].id | (members[at].published + 1));
 	if (DO(ALLOW(WW_ERR_PEER_LOST), ww_work_queue_publish(members[at].queue, &frame, stream)) !=
 		WW_OK)
 		DO(0, ww_work_queue_discard(members[at].queue, &frame, NULL));
@@ -359,11 +359,11 @@ OP(queue_send, 12)
 		MUST_EQUAL(++members[at].published, frame.number);
 }
 
-static uint64_t verify_work(const struct ww_work_frame *frame)
+static uint64_t verify_work(const struct ww_frame *frame)
 {
 	uint64_t value = 0;
 
-	HOLDS(work_read(frame, &value));
+	HOLDS(frame_read(frame, &value));
 	HOLDS((uint32_t)value == frame->number);
 	return value;
 }
@@ -376,7 +376,7 @@ OP(queue_receive, 14)
 		(members[at].role != WW_WORK_QUEUE_CONSUMER &&
 			members[at].role != WW_WORK_QUEUE_FAILED))
 		return;
-	members[at].held = WW_INIT(struct ww_work_frame);
+	members[at].held = WW_INIT(struct ww_frame);
 	if (DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_END) | ALLOW(WW_ERR_PEER_LOST),
 		    ww_work_queue_receive(members[at].queue, NULL, draw_wait_ns(5), NULL,
 			    &members[at].held)) == WW_OK)

@@ -6,31 +6,14 @@
 #include "support/work_queue.h"
 
 #include "support/broker_case.h"
-#include "support/channel.h"
 #include "support/check.h"
-
-void work_write(struct ww_work_frame *frame, uint64_t value)
-{
-	struct ww_frame bytes = {.pointer = frame->pointer};
-
-	frame_write(&bytes, value);
-	frame->bytes = bytes.bytes;
-	frame->metadata_bytes = 0;
-}
-
-bool work_read(const struct ww_work_frame *frame, uint64_t *out_value)
-{
-	const struct ww_frame bytes = {.pointer = frame->pointer, .bytes = frame->bytes};
-
-	return frame_read(&bytes, out_value);
-}
 
 void work_send(ww_work_queue *queue, uint64_t value)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	MUST_OK(ww_work_queue_acquire(queue, NULL, WW_FOREVER, NULL, &frame));
-	work_write(&frame, value);
+	frame_write(&frame, value);
 	MUST_OK(ww_work_queue_publish(queue, &frame, NULL));
 }
 

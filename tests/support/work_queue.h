@@ -6,13 +6,11 @@
 #ifndef WW_TESTS_SUPPORT_WORK_QUEUE_H
 #define WW_TESTS_SUPPORT_WORK_QUEUE_H
 
-#include <stdbool.h>
-
 #include <warpway/work_queue.h>
 
-/* As frame_write(), frame_read(), frame_send(). */
-void work_write(struct ww_work_frame *frame, uint64_t value);
-bool work_read(const struct ww_work_frame *frame, uint64_t *out_value);
+#include "support/channel.h"
+
+/* As frame_send(). */
 void work_send(ww_work_queue *queue, uint64_t value);
 
 /* Queue "q" of the scene's broker, on its device. */

@@ -40,7 +40,7 @@ static int queue_open_consumer(struct carry *carry)
 
 static int queue_send(struct carry *carry, const uint64_t head[CHANNEL_HEAD])
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	if (bench_expect(ww_work_queue_acquire(carry->queue, NULL, BENCH_ANSWER_NS, NULL, &frame),
 		    "cannot acquire a slot"))
@@ -53,7 +53,7 @@ static int queue_send(struct carry *carry, const uint64_t head[CHANNEL_HEAD])
 
 static int queue_receive(struct carry *carry, uint64_t out_head[CHANNEL_HEAD])
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	if (bench_expect(ww_work_queue_receive(carry->queue, NULL, BENCH_ANSWER_NS, NULL, &frame),
 		    "cannot receive a frame"))

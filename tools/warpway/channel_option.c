@@ -75,9 +75,9 @@ int channel_take_shape(void *place, const char *text)
 	const char *at = text;
 
 	do {
-		if (shape.ndim == WW_CHANNEL_DIMS)
+		if (shape.ndim == WW_FRAME_DIMS)
 			return refuse("'--shape %s': at most %d dimensions are possible", text,
-				WW_CHANNEL_DIMS);
+				WW_FRAME_DIMS);
 		at = next_size(at, &shape.sizes[shape.ndim++]);
 	} while (at && *at++ == ',');
 	if (!at)

@@ -13,7 +13,7 @@
 /* --shape */
 struct channel_shape {
 	uint32_t ndim; /* 0: none was given */
-	int64_t sizes[WW_CHANNEL_DIMS];
+	int64_t sizes[WW_FRAME_DIMS];
 };
 
 int channel_take_policy(void *place, const char *text); /* uint32_t */

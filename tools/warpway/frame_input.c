@@ -71,9 +71,9 @@ static int add_file(struct frame_input *input, const struct source *source, bool
 		return complain("%s is in Fortran order, and frames are in C order: save "
 				"numpy.ascontiguousarray(a)",
 			source->name);
-	if (is_array && source->array.ndim > WW_CHANNEL_DIMS)
+	if (is_array && source->array.ndim > WW_FRAME_DIMS)
 		return complain("%s has %u dimensions; a frame has at most %d", source->name,
-			source->array.ndim, WW_CHANNEL_DIMS);
+			source->array.ndim, WW_FRAME_DIMS);
 	if (is_first) {
 		input->has_array = is_array;
 		input->array = source->array;

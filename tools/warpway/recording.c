@@ -153,7 +153,7 @@ bool recording_array(const struct ww_channel_info *info, const struct ww_frame *
 	struct ww_array *out_array)
 {
 	const struct ww_array *whole = &info->array;
-	int64_t shape[WW_CHANNEL_DIMS];
+	int64_t shape[WW_FRAME_DIMS];
 	uint64_t bytes;
 
 	if (!info->has_array)

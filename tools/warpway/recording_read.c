@@ -189,14 +189,14 @@ static bool read_frame(const json_t *root, const struct ww_channel_info *info,
 	struct recorded_frame *out_frame)
 {
 	struct ww_frame *frame = &out_frame->frame;
-	int64_t shape[WW_CHANNEL_DIMS] = {0};
+	int64_t shape[WW_FRAME_DIMS] = {0};
 
 	*frame = (struct ww_frame){.struct_size = sizeof(*frame)};
 	if (!read_file_name(json_object_get(root, "file"), out_frame->file) ||
 		!read_number(root, "number", INT64_MAX, &frame->number) ||
 		!read_number(root, "bytes", info->slot_bytes, &frame->bytes) ||
 		!read_number(root, "submitted_ns", INT64_MAX, &frame->submitted_ns) ||
-		!read_shape(json_object_get(root, "shape"), WW_CHANNEL_DIMS, shape, &frame->ndim) ||
+		!read_shape(json_object_get(root, "shape"), WW_FRAME_DIMS, shape, &frame->ndim) ||
 		!read_metadata(json_object_get(root, "metadata"), info->metadata_bytes, out_frame))
 		return false;
 	for (uint32_t i = 0; i < frame->ndim; i++)

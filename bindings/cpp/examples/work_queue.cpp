@@ -34,7 +34,7 @@ static warpway::array numbers()
 static void publish(const warpway::work_queue &queue, const warpway::stream &stream)
 {
 	for (std::uint32_t i = 1; i <= jobs; i++) {
-		warpway::work_frame job;
+		warpway::frame job;
 
 		/* Waits as long as all slots have jobs that are not done. */
 		if (queue.acquire(job, warpway::forever, stream) != warpway::outcome::done)
@@ -46,7 +46,7 @@ static void publish(const warpway::work_queue &queue, const warpway::stream &str
 	stream.synchronize();
 }
 
-static void work(const warpway::stream &stream, const warpway::work_frame &job)
+static void work(const warpway::stream &stream, const warpway::frame &job)
 {
 	std::vector<std::uint32_t> elements(count);
 	const std::uint64_t expected = job.raw().number * count;
@@ -62,7 +62,7 @@ static int run_worker(const warpway::device &device)
 {
 	const warpway::stream stream = warpway::stream::create(device);
 	warpway::work_member_options expected;
-	warpway::work_frame job;
+	warpway::frame job;
 	unsigned done = 0;
 
 	expected.array = numbers();
@@ -103,13 +103,14 @@ static int run(const warpway::device &device)
 	int failures = 0;
 
 	options.array = numbers();
-	const warpway::work_queue queue =
-		warpway::work_queue::create(device, name, bytes, options); /* which it keeps */
+	const warpway::work_queue queue = warpway::work_queue::create(device, name, bytes,
+		options); /* which it keeps */
 	const std::string selector(device.info().selector());
 	const pid_t workers[] = {start(selector), start(selector)};
 
 	/* The producer leaves when it has published; its jobs stay until they are done. */
-	publish(warpway::work_queue::get(device, name, warpway::work_role::producer, warpway::forever)
+	publish(warpway::work_queue::get(device, name, warpway::work_role::producer,
+			warpway::forever)
 			.value(),
 		stream);
 	queue.close(); /* that was all */

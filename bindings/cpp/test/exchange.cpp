@@ -69,8 +69,7 @@ TEST("a consumer by token gets the newest frame; wrong types and sides are refus
 	consumer_options wants;
 
 	wants.metadata_type = "numbers";
-	REFUSED(status::mismatch,
-		channel::import_token(on, producer.export_token(), wants));
+	REFUSED(status::mismatch, channel::import_token(on, producer.export_token(), wants));
 	const channel consumer = channel::import_token(on, producer.export_token());
 	frame got;
 
@@ -158,7 +157,7 @@ TEST("one wait is over several channels, and a descriptor shows which can go on"
 
 /* Work queues */
 
-static void must_be(const work_frame &got, const char *text, bool is_repeat)
+static void must_be(const frame &got, const char *text, bool is_repeat)
 {
 	CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), text));
 	CLAIM(got.is_repeat() == is_repeat);
@@ -173,16 +172,16 @@ TEST("work goes to one consumer each, comes again when it is rejected, and ends"
 	options.metadata_type = "text";
 	const work_queue keeper = work_queue::create(on, "cpp/queue", slot_bytes, options);
 	work_queue producer = *work_queue::get(on, "cpp/queue", work_role::producer, forever);
-	const work_queue consumer =
-		*work_queue::get(on, "cpp/queue", work_role::consumer, forever, {"text"});
-	work_frame got;
+	const work_queue consumer = *work_queue::get(on, "cpp/queue", work_role::consumer, forever,
+		{"text"});
+	frame got;
 
 	const descriptor shows = consumer.eventfd();
 	pollfd look = {shows.get(), POLLIN, 0};
 
 	CLAIM(consumer.receive(got, 0s) == outcome::timed_out && poll(&look, 1, 0) == 0);
 	for (const char *text : {"one", "two"})
-		send<work_frame>(producer, text);
+		send<frame>(producer, text);
 	CLAIM(poll(&look, 1, -1) == 1);
 	CLAIM(producer.info().published() == 2 && producer.info().available() == 2);
 	CLAIM(consumer.receive(got, forever) == outcome::done);
@@ -221,9 +220,9 @@ TEST("work that failed is read; tokens open a queue; wrong types and roles are r
 	REFUSED(status::access, work_queue::import_token(on, pass, work_role::producer));
 	const work_queue consumer = work_queue::import_token(on, pass, work_role::consumer);
 	const work_queue failed = work_queue::import_token(on, pass, work_role::failed);
-	work_frame got;
+	frame got;
 
-	send<work_frame>(producer, "hard");
+	send<frame>(producer, "hard");
 	CLAIM(consumer.receive(got, forever) == outcome::done);
 	consumer.reject(got);
 	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
@@ -232,7 +231,7 @@ TEST("work that failed is read; tokens open a queue; wrong types and roles are r
 	failed.acknowledge(got);
 	REFUSED(status::access, producer.reject(got));
 	REFUSED(status::access, consumer.close());
-	work_frame held;
+	frame held;
 
 	CLAIM(producer.acquire(held, forever) == outcome::done);
 	producer.discard(held);

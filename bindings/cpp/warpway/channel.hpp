@@ -51,8 +51,8 @@ struct consumer_options {
 	std::optional<warpway::array> array = {};
 	bool observe = false;                 /* WW_CONSUMER_OBSERVE */
 	std::chrono::nanoseconds deadline{0}; /* that is wanted */
-	bool trust_users = false; /* WW_CONSUMER_TRUST_USERS */
-	bool reattach = false;    /* WW_CONSUMER_REATTACH */
+	bool trust_users = false;             /* WW_CONSUMER_TRUST_USERS */
+	bool reattach = false;                /* WW_CONSUMER_REATTACH */
 };
 
 /* struct ww_channel_info */
@@ -166,10 +166,7 @@ public:
 	std::uint32_t generation() const noexcept { return raw().generation; }
 	std::uint64_t frame() const noexcept { return raw().frame; }
 	/* Of CLOCK_MONOTONIC, as std::chrono::steady_clock. */
-	std::chrono::nanoseconds at() const noexcept
-	{
-		return detail::to_duration(raw().time_ns);
-	}
+	std::chrono::nanoseconds at() const noexcept { return detail::to_duration(raw().time_ns); }
 	std::chrono::nanoseconds waited() const noexcept
 	{
 		return detail::to_duration(raw().waited_ns);
@@ -178,12 +175,14 @@ public:
 	const char *program() const noexcept { return raw().program; }
 };
 
-/* struct ww_frame; its fields are read and set by raw() */
+/* struct ww_frame, of a channel or of a work queue; its fields are read and set by raw() */
 class frame : public detail::description<ww_frame>
 {
 public:
 	using detail::description<ww_frame>::raw;
 	ww_frame &raw() noexcept { return *this->out(); }
+	/* Of a work queue: whether it was given out before: part of its work may be done. */
+	bool is_repeat() const noexcept { return raw().attempts > 1; }
 };
 
 /*
@@ -209,8 +208,7 @@ public:
 		return detail::adopted<channel>(code, made);
 	}
 	static channel create(const device &on, std::string_view name, std::uint64_t slot_bytes,
-		const channel_options &options = {}, const broker &in = {},
-		const cancel &stop = {})
+		const channel_options &options = {}, const broker &in = {}, const cancel &stop = {})
 	{
 		return try_create(on, name, slot_bytes, options, in, stop).value();
 	}
@@ -273,8 +271,8 @@ public:
 	result<outcome> try_acquire(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_channel_acquire(get(), by.get(), limit.ns(), stop.get(),
-			into.out()));
+		return detail::ended(
+			ww_channel_acquire(get(), by.get(), limit.ns(), stop.get(), into.out()));
 	}
 	[[nodiscard]] outcome acquire(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const
@@ -303,8 +301,8 @@ public:
 	result<outcome> try_receive(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_channel_receive(get(), by.get(), limit.ns(), stop.get(),
-			into.out()));
+		return detail::ended(
+			ww_channel_receive(get(), by.get(), limit.ns(), stop.get(), into.out()));
 	}
 	[[nodiscard]] outcome receive(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const
@@ -348,8 +346,8 @@ public:
 			count = WW_CHANNEL_WAIT_MAX + 1; /* refused */
 		for (std::size_t i = 0; i < count && i < WW_CHANNEL_WAIT_MAX; i++)
 			raw[i] = channels[i].get();
-		const ww_status code = ww_channel_wait_any(raw,
-			static_cast<std::uint32_t>(count), limit.ns(), stop.get(), &index);
+		const ww_status code = ww_channel_wait_any(raw, static_cast<std::uint32_t>(count),
+			limit.ns(), stop.get(), &index);
 
 		if (detail::ended_early(code))
 			return std::optional<std::size_t>();
@@ -374,7 +372,8 @@ public:
 	channel_info info() const { return try_info().value(); }
 
 	/* ww_channel_consumer_info_get(): nothing behind the last; index 0 looks who has come. */
-	result<std::optional<channel_consumer_info>> try_consumer(std::uint32_t index) const noexcept
+	result<std::optional<channel_consumer_info>> try_consumer(
+		std::uint32_t index) const noexcept
 	{
 		channel_consumer_info filled;
 		const ww_status code = ww_channel_consumer_info_get(get(), index, filled.out());

@@ -10,8 +10,7 @@
 
 #include <warpway/work_queue.h>
 
-#include <warpway/array.hpp>
-#include <warpway/timeline.hpp>
+#include <warpway/channel.hpp> /* class frame */
 
 namespace warpway
 {
@@ -88,21 +87,11 @@ public:
 	std::uint32_t uncounted() const noexcept { return raw().uncounted; }
 };
 
-/* struct ww_work_frame; its fields are read and set by raw() */
-class work_frame : public detail::description<ww_work_frame>
-{
-public:
-	using detail::description<ww_work_frame>::raw;
-	ww_work_frame &raw() noexcept { return *this->out(); }
-	/* Whether it was given out before: part of its work may be done. */
-	bool is_repeat() const noexcept { return raw().attempts > 1; }
-};
-
 /*
  * One member of a work queue.
  */
 class work_queue
-    : public detail::counted<work_queue, ww_work_queue, ww_work_queue_ref, ww_work_queue_unref>
+	: public detail::counted<work_queue, ww_work_queue, ww_work_queue_ref, ww_work_queue_unref>
 {
 public:
 	/* Empty. */
@@ -154,8 +143,8 @@ public:
 	{
 		const ww_token_params params = detail::to_params(options);
 		token made;
-		const ww_status code = ww_work_queue_export(get(),
-			static_cast<std::uint32_t>(most), &params, stop.get(), made.out());
+		const ww_status code = ww_work_queue_export(get(), static_cast<std::uint32_t>(most),
+			&params, stop.get(), made.out());
 
 		return detail::filled(code, made);
 	}
@@ -189,77 +178,74 @@ public:
 	void close() const { try_close().value(); }
 
 	/* ww_work_queue_acquire(): fills @into when the outcome is done; end: it was closed. */
-	result<outcome> try_acquire(work_frame &into, timeout limit, const stream &by = {},
+	result<outcome> try_acquire(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_work_queue_acquire(get(), by.get(), limit.ns(), stop.get(),
-			into.out()));
+		return detail::ended(
+			ww_work_queue_acquire(get(), by.get(), limit.ns(), stop.get(), into.out()));
 	}
-	[[nodiscard]] outcome acquire(work_frame &into, timeout limit, const stream &by = {},
+	[[nodiscard]] outcome acquire(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const
 	{
 		return try_acquire(into, limit, by, stop).value();
 	}
 
 	/* ww_work_queue_publish() */
-	result<void> try_publish(work_frame &what, const stream &by = {}) const noexcept
+	result<void> try_publish(frame &what, const stream &by = {}) const noexcept
 	{
 		return detail::done(ww_work_queue_publish(get(), what.out(), by.get()));
 	}
-	void publish(work_frame &what, const stream &by = {}) const
-	{
-		try_publish(what, by).value();
-	}
+	void publish(frame &what, const stream &by = {}) const { try_publish(what, by).value(); }
 
 	/* ww_work_queue_discard() */
-	result<void> try_discard(const work_frame &what, const stream &by = {}) const noexcept
+	result<void> try_discard(const frame &what, const stream &by = {}) const noexcept
 	{
 		return detail::done(ww_work_queue_discard(get(), &what.raw(), by.get()));
 	}
-	void discard(const work_frame &what, const stream &by = {}) const
+	void discard(const frame &what, const stream &by = {}) const
 	{
 		try_discard(what, by).value();
 	}
 
 	/* ww_work_queue_receive(): fills @into when the outcome is done; end: none will come. */
-	result<outcome> try_receive(work_frame &into, timeout limit, const stream &by = {},
+	result<outcome> try_receive(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_work_queue_receive(get(), by.get(), limit.ns(), stop.get(),
-			into.out()));
+		return detail::ended(
+			ww_work_queue_receive(get(), by.get(), limit.ns(), stop.get(), into.out()));
 	}
-	[[nodiscard]] outcome receive(work_frame &into, timeout limit, const stream &by = {},
+	[[nodiscard]] outcome receive(frame &into, timeout limit, const stream &by = {},
 		const cancel &stop = {}) const
 	{
 		return try_receive(into, limit, by, stop).value();
 	}
 
 	/* ww_work_queue_acknowledge() */
-	result<void> try_acknowledge(const work_frame &what, const stream &by = {}) const noexcept
+	result<void> try_acknowledge(const frame &what, const stream &by = {}) const noexcept
 	{
 		return detail::done(ww_work_queue_acknowledge(get(), &what.raw(), by.get()));
 	}
-	void acknowledge(const work_frame &what, const stream &by = {}) const
+	void acknowledge(const frame &what, const stream &by = {}) const
 	{
 		try_acknowledge(what, by).value();
 	}
 
 	/* ww_work_queue_finish(): done or not_ready. The frame stays held. */
-	result<outcome> try_finish(const work_frame &what, const stream &by = {}) const noexcept
+	result<outcome> try_finish(const frame &what, const stream &by = {}) const noexcept
 	{
 		return detail::ended(ww_work_queue_finish(get(), &what.raw(), by.get()));
 	}
-	[[nodiscard]] outcome finish(const work_frame &what, const stream &by = {}) const
+	[[nodiscard]] outcome finish(const frame &what, const stream &by = {}) const
 	{
 		return try_finish(what, by).value();
 	}
 
 	/* ww_work_queue_reject() */
-	result<void> try_reject(const work_frame &what) const noexcept
+	result<void> try_reject(const frame &what) const noexcept
 	{
 		return detail::done(ww_work_queue_reject(get(), &what.raw()));
 	}
-	void reject(const work_frame &what) const { try_reject(what).value(); }
+	void reject(const frame &what) const { try_reject(what).value(); }
 
 	/* ww_work_queue_eventfd() */
 	result<descriptor> try_eventfd() const noexcept

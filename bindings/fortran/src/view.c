@@ -174,7 +174,7 @@ static ww_status frame_array(const struct ww_channel_info *info, const struct ww
 		shape[0] = (int64_t)(info->is_producer ? frame->capacity : frame->bytes);
 		return ww_array_set(array, &byte, 1, shape, NULL, 0);
 	}
-	for (uint32_t i = 0; i < frame->ndim && i < WW_CHANNEL_DIMS; i++)
+	for (uint32_t i = 0; i < frame->ndim && i < WW_FRAME_DIMS; i++)
 		shape[i] = (int64_t)frame->shape[i];
 	if (frame->ndim == 0)
 		return ww_array_set(array, &info->array.dtype, info->array.ndim, info->array.shape,

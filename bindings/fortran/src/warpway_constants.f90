@@ -156,7 +156,6 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_cap_stream_wrap = 16_c_int64_t
   integer(c_int32_t), parameter, public :: ww_channel_alignment = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_consumers_max = 32_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_channel_dims = 8_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_events_max = 64_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_metadata_max = 4096_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_metadata_type_bytes = 16_c_int32_t
@@ -182,6 +181,7 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_event_timing = 1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_export_delivery = 1_c_int32_t
   integer(c_int64_t), parameter, public :: ww_forever = -1_c_int64_t
+  integer(c_int32_t), parameter, public :: ww_frame_dims = 8_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_enqueues = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_idempotent = 1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_name_bytes = 64_c_int32_t
@@ -253,7 +253,6 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_watch_existing = 1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_work_queue_alignment = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_attempts_max = 64_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_work_queue_dims = 8_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_members_max = 64_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_metadata_max = 4096_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_metadata_type_bytes = 16_c_int32_t
@@ -578,6 +577,26 @@ module warpway_constants
     integer(c_int64_t) :: former_generation = 0
   end type
 
+  type, public, bind(c) :: ww_frame
+    !! a frame that is being written, or was received
+    integer(c_int32_t) :: struct_size = 152
+    integer(c_int32_t) :: slot = 0
+    integer(c_int64_t) :: number = 0
+    type(c_ptr) :: pointer = c_null_ptr
+    type(c_ptr) :: host_pointer = c_null_ptr
+    type(c_ptr) :: metadata = c_null_ptr
+    integer(c_int64_t) :: capacity = 0
+    integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: submitted_ns = 0
+    integer(c_int32_t) :: metadata_bytes = 0
+    integer(c_int32_t) :: ndim = 0
+    integer(c_int64_t) :: shape(8) = 0
+    integer(c_int32_t) :: generation = 0
+    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: producer = 0
+    integer(c_int32_t) :: attempts = 0
+  end type
+
   type, public, bind(c) :: ww_channel_params
     !! what channel to make
     integer(c_int32_t) :: struct_size = 104
@@ -608,24 +627,6 @@ module warpway_constants
     type(c_ptr) :: metadata_type = c_null_ptr
     type(c_ptr) :: array = c_null_ptr
     integer(c_int64_t) :: deadline_ns = 0
-  end type
-
-  type, public, bind(c) :: ww_frame
-    !! a frame that is being written, or was received
-    integer(c_int32_t) :: struct_size = 144
-    integer(c_int32_t) :: slot = 0
-    integer(c_int64_t) :: number = 0
-    type(c_ptr) :: pointer = c_null_ptr
-    type(c_ptr) :: host_pointer = c_null_ptr
-    type(c_ptr) :: metadata = c_null_ptr
-    integer(c_int64_t) :: capacity = 0
-    integer(c_int64_t) :: bytes = 0
-    integer(c_int64_t) :: submitted_ns = 0
-    integer(c_int32_t) :: metadata_bytes = 0
-    integer(c_int32_t) :: ndim = 0
-    integer(c_int64_t) :: shape(8) = 0
-    integer(c_int32_t) :: generation = 0
-    integer(c_int32_t) :: reserved = 0
   end type
 
   type, public, bind(c) :: ww_channel_info
@@ -1093,24 +1094,6 @@ module warpway_constants
     integer(c_int32_t) :: role = 0
     type(c_ptr) :: metadata_type = c_null_ptr
     type(c_ptr) :: array = c_null_ptr
-  end type
-
-  type, public, bind(c) :: ww_work_frame
-    !! a frame that is being written, or was received
-    integer(c_int32_t) :: struct_size = 144
-    integer(c_int32_t) :: slot = 0
-    integer(c_int64_t) :: number = 0
-    integer(c_int32_t) :: producer = 0
-    integer(c_int32_t) :: attempts = 0
-    type(c_ptr) :: pointer = c_null_ptr
-    type(c_ptr) :: host_pointer = c_null_ptr
-    type(c_ptr) :: metadata = c_null_ptr
-    integer(c_int64_t) :: capacity = 0
-    integer(c_int64_t) :: bytes = 0
-    integer(c_int64_t) :: submitted_ns = 0
-    integer(c_int32_t) :: metadata_bytes = 0
-    integer(c_int32_t) :: ndim = 0
-    integer(c_int64_t) :: shape(8) = 0
   end type
 
   type, public, bind(c) :: ww_work_queue_info

@@ -2117,67 +2117,67 @@ module warpway_raw
     function ww_work_queue_acquire(queue, stream, timeout_ns, cancel, out_frame) bind(c, &
       name='ww_work_queue_acquire') result(answer)
       !! get a slot to write a frame into
-      import :: c_int32_t, c_int64_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_int64_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
       type(c_ptr), value :: stream
       integer(c_int64_t), value :: timeout_ns
       type(c_ptr), value :: cancel
-      type(ww_work_frame), intent(inout), optional :: out_frame
+      type(ww_frame), intent(inout), optional :: out_frame
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_publish(queue, frame, stream) bind(c, name='ww_work_queue_publish') &
       result(answer)
       !! give a frame to the consumers
-      import :: c_int32_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
-      type(ww_work_frame), intent(inout), optional :: frame
+      type(ww_frame), intent(inout), optional :: frame
       type(c_ptr), value :: stream
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_discard(queue, frame, stream) bind(c, name='ww_work_queue_discard') &
       result(answer)
       !! give a slot back without publishing a frame
-      import :: c_int32_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
-      type(ww_work_frame), intent(in), optional :: frame
+      type(ww_frame), intent(in), optional :: frame
       type(c_ptr), value :: stream
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_receive(queue, stream, timeout_ns, cancel, out_frame) bind(c, &
       name='ww_work_queue_receive') result(answer)
       !! get a frame that no other consumer has
-      import :: c_int32_t, c_int64_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_int64_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
       type(c_ptr), value :: stream
       integer(c_int64_t), value :: timeout_ns
       type(c_ptr), value :: cancel
-      type(ww_work_frame), intent(inout), optional :: out_frame
+      type(ww_frame), intent(inout), optional :: out_frame
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_acknowledge(queue, frame, stream) bind(c, &
       name='ww_work_queue_acknowledge') result(answer)
       !! mark the work of a frame as done
-      import :: c_int32_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
-      type(ww_work_frame), intent(in), optional :: frame
+      type(ww_frame), intent(in), optional :: frame
       type(c_ptr), value :: stream
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_finish(queue, frame, stream) bind(c, name='ww_work_queue_finish') &
       result(answer)
       !! mark the work of a frame as done, and go on reading its bytes
-      import :: c_int32_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
-      type(ww_work_frame), intent(in), optional :: frame
+      type(ww_frame), intent(in), optional :: frame
       type(c_ptr), value :: stream
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_reject(queue, frame) bind(c, name='ww_work_queue_reject') &
       result(answer)
       !! give back a frame that this consumer cannot work on
-      import :: c_int32_t, c_ptr, ww_work_frame
+      import :: c_int32_t, c_ptr, ww_frame
       type(c_ptr), value :: queue
-      type(ww_work_frame), intent(in), optional :: frame
+      type(ww_frame), intent(in), optional :: frame
       integer(c_int32_t) :: answer
     end function
     function ww_work_queue_eventfd(queue, out_fd) bind(c, name='ww_work_queue_eventfd') &

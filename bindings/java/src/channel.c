@@ -99,27 +99,33 @@ NATIVE(jint, channelAcquire)
 	return struct_store(env, status, &frame, sizeof(frame), out);
 }
 
-/* @shape is NULL: that of the channel's array. @metadata is not larger than the room for it. */
+bool frame_load(JNIEnv *env, jbyteArray frame_bytes, jlong bytes, jlongArray shape,
+	jbyteArray metadata, struct ww_frame *out_frame)
+{
+	jsize ndim = shape ? (*env)->GetArrayLength(env, shape) : 0;
+	jsize length = metadata ? (*env)->GetArrayLength(env, metadata) : 0;
+
+	if (!struct_load(env, frame_bytes, out_frame, sizeof(*out_frame)) || ndim > WW_FRAME_DIMS ||
+		length > (jsize)out_frame->metadata_bytes)
+		return false;
+	out_frame->bytes = (uint64_t)bytes;
+	out_frame->ndim = (uint32_t)ndim;
+	if (ndim > 0)
+		(*env)->GetLongArrayRegion(env, shape, 0, ndim, (jlong *)out_frame->shape);
+	out_frame->metadata_bytes = (uint32_t)length;
+	if (length > 0)
+		(*env)->GetByteArrayRegion(env, metadata, 0, length, out_frame->metadata);
+	return true;
+}
+
 NATIVE(jint, channelPublish)
 (THREAD, jlong channel, jbyteArray frame_bytes, jlong stream, jlong bytes, jlongArray shape,
 	jbyteArray metadata)
 {
 	struct ww_frame frame;
 
-	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
+	if (!frame_load(env, frame_bytes, bytes, shape, metadata, &frame))
 		return WW_ERR_VERSION;
-	jsize ndim = shape ? (*env)->GetArrayLength(env, shape) : 0;
-	jsize room = (jsize)frame.metadata_bytes;
-	jsize length = metadata ? (*env)->GetArrayLength(env, metadata) : 0;
-	if (ndim > WW_CHANNEL_DIMS || length > room)
-		return WW_ERR_VERSION;
-	frame.bytes = (uint64_t)bytes;
-	frame.ndim = (uint32_t)ndim;
-	if (ndim > 0)
-		(*env)->GetLongArrayRegion(env, shape, 0, ndim, (jlong *)frame.shape);
-	frame.metadata_bytes = (uint32_t)length;
-	if (length > 0)
-		(*env)->GetByteArrayRegion(env, metadata, 0, length, frame.metadata);
 	ww_status status = ww_channel_publish(object_of(channel), &frame, object_of(stream));
 	return struct_store(env, status, &frame, sizeof(frame), frame_bytes);
 }

@@ -68,6 +68,13 @@ bool struct_load(JNIEnv *env, jbyteArray bytes, void *out_struct, size_t size);
  */
 void *params_load(JNIEnv *env, jbyteArray bytes, void *params, size_t size, bool *ok);
 
+/*
+ * A frame as it is to be published. @shape: NULL: that of the ring's array. Return: false if the
+ * byte[] of the frame has another size, or the metadata is larger than the room for it.
+ */
+bool frame_load(JNIEnv *env, jbyteArray frame_bytes, jlong bytes, jlongArray shape,
+	jbyteArray metadata, struct ww_frame *out_frame);
+
 /* Copies a struct into a byte[] if the status is WW_OK. Return: the status. */
 jint struct_store(JNIEnv *env, ww_status status, const void *from, size_t size, jbyteArray bytes);
 

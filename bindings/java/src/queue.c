@@ -74,41 +74,28 @@ NATIVE(jint, queueClose)(THREAD, jlong queue)
 NATIVE(jint, queueAcquire)
 (THREAD, jlong queue, jlong stream, jlong timeout_ns, jlong cancel, jbyteArray out)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	ww_status status = ww_work_queue_acquire(object_of(queue), object_of(stream),
 		(uint64_t)timeout_ns, object_of(cancel), &frame);
 
 	return struct_store(env, status, &frame, sizeof(frame), out);
 }
 
-/* As channelPublish(). */
 NATIVE(jint, queuePublish)
 (THREAD, jlong queue, jbyteArray frame_bytes, jlong stream, jlong bytes, jlongArray shape,
 	jbyteArray metadata)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 
-	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
+	if (!frame_load(env, frame_bytes, bytes, shape, metadata, &frame))
 		return WW_ERR_VERSION;
-	jsize ndim = shape ? (*env)->GetArrayLength(env, shape) : 0;
-	jsize room = (jsize)frame.metadata_bytes;
-	jsize length = metadata ? (*env)->GetArrayLength(env, metadata) : 0;
-	if (ndim > WW_WORK_QUEUE_DIMS || length > room)
-		return WW_ERR_VERSION;
-	frame.bytes = (uint64_t)bytes;
-	frame.ndim = (uint32_t)ndim;
-	if (ndim > 0)
-		(*env)->GetLongArrayRegion(env, shape, 0, ndim, (jlong *)frame.shape);
-	frame.metadata_bytes = (uint32_t)length;
-	if (length > 0)
-		(*env)->GetByteArrayRegion(env, metadata, 0, length, frame.metadata);
 	ww_status status = ww_work_queue_publish(object_of(queue), &frame, object_of(stream));
 	return struct_store(env, status, &frame, sizeof(frame), frame_bytes);
 }
 
 NATIVE(jint, queueDiscard)(THREAD, jlong queue, jbyteArray frame_bytes, jlong stream)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 
 	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
 		return WW_ERR_VERSION;
@@ -118,7 +105,7 @@ NATIVE(jint, queueDiscard)(THREAD, jlong queue, jbyteArray frame_bytes, jlong st
 NATIVE(jint, queueReceive)
 (THREAD, jlong queue, jlong stream, jlong timeout_ns, jlong cancel, jbyteArray out)
 {
-	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct ww_frame frame = WW_INIT(struct ww_frame);
 	ww_status status = ww_work_queue_receive(object_of(queue), object_of(stream),
 		(uint64_t)timeout_ns, object_of(cancel), &frame);
 
@@ -127,7 +114,7 @@ NATIVE(jint, queueReceive)
 
 NATIVE(jint, queueAcknowledge)(THREAD, jlong queue, jbyteArray frame_bytes, jlong stream)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 
 	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
 		return WW_ERR_VERSION;
@@ -136,7 +123,7 @@ NATIVE(jint, queueAcknowledge)(THREAD, jlong queue, jbyteArray frame_bytes, jlon
 
 NATIVE(jint, queueReject)(THREAD, jlong queue, jbyteArray frame_bytes)
 {
-	struct ww_work_frame frame;
+	struct ww_frame frame;
 
 	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
 		return WW_ERR_VERSION;

@@ -18,11 +18,6 @@ public abstract class Channel extends Ring {
 	}
 
 	@Override
-	int pointerOffset() {
-		return 16;
-	}
-
-	@Override
 	int publish(byte[] frame, long stream, long bytes, long[] shape, byte[] metadata) {
 		return Native.channelPublish(object.address, frame, stream, bytes, shape, metadata);
 	}

@@ -5,11 +5,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A struct ww_frame or ww_work_frame, and what frames and slots have in common: the bytes of a slot
- * that is held. From the pointer on, the fields of both structs are the same.
+ * A struct ww_frame, and what frames and slots have in common: the bytes of a slot that is held.
  */
 abstract class FrameBytes implements AutoCloseable {
-	static final int BYTES = 144;
+	static final int BYTES = 152;
 	private static final int DIMS_MAX = 8;
 
 	final Ring channel;
@@ -27,11 +26,6 @@ abstract class FrameBytes implements AutoCloseable {
 	/** The fields from the one at an offset on. */
 	final Struct field(int offset) {
 		return Struct.of(frame).skip(offset);
-	}
-
-	/** The fields from the one at an offset behind the pointer on. */
-	private Struct place(int offset) {
-		return field(channel.pointerOffset() + offset);
 	}
 
 	/**
@@ -58,7 +52,7 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return bytes
 	 */
 	public final long capacity() {
-		return place(24).u64();
+		return field(40).u64();
 	}
 
 	/**
@@ -67,7 +61,7 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return bytes
 	 */
 	public long bytes() {
-		return place(32).u64();
+		return field(48).u64();
 	}
 
 	/**
@@ -76,34 +70,34 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return nanoseconds on the clock of System.nanoTime(), which all processes share
 	 */
 	public final long submittedNs() {
-		return place(40).u64();
+		return field(56).u64();
 	}
 
 	final boolean hasHostPointer() {
-		return place(8).u64() != 0;
+		return field(24).u64() != 0;
 	}
 
 	final long hostPointer() {
-		return place(8).u64();
+		return field(24).u64();
 	}
 
 	final long pointer() {
-		return place(0).u64();
+		return field(16).u64();
 	}
 
 	/** The metadata of a received frame, or the room of a slot for it. */
 	final long metadataAddress() {
-		return place(16).u64();
+		return field(32).u64();
 	}
 
 	final int metadataBytes() {
-		return place(48).u32();
+		return field(64).u32();
 	}
 
 	/** The shape in the struct; null: that of the channel. */
 	final long[] frameShape() {
-		long[] shape = new long[Math.min(place(52).u32(), DIMS_MAX)];
-		Struct dims = place(56);
+		long[] shape = new long[Math.min(field(68).u32(), DIMS_MAX)];
+		Struct dims = field(72);
 		for (int i = 0; i < shape.length; i++) {
 			shape[i] = dims.u64();
 		}

@@ -15,9 +15,6 @@ abstract class Ring extends Handle {
 		super(kind, address, new ReentrantLock(true));
 	}
 
-	/** Where the pointer is in the struct of a frame. */
-	abstract int pointerOffset();
-
 	/** The calls of the library for a slot that is held. They return a status. */
 	abstract int publish(byte[] frame, long stream, long bytes, long[] shape, byte[] metadata);
 

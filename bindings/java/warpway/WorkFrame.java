@@ -16,7 +16,7 @@ public final class WorkFrame extends ReceivedFrame {
 	 * @return 1, 2, 3, ... as this consumer met the producers
 	 */
 	public int producer() {
-		return field(16).u32();
+		return field(144).u32();
 	}
 
 	/**
@@ -25,7 +25,7 @@ public final class WorkFrame extends ReceivedFrame {
 	 * @return this time included: above 1 an earlier consumer may have done part of the work
 	 */
 	public int attempts() {
-		return field(20).u32();
+		return field(148).u32();
 	}
 
 	/** Says that the work of the frame is done. */

@@ -176,11 +176,6 @@ public final class WorkQueue extends Ring {
 	}
 
 	@Override
-	int pointerOffset() {
-		return 24;
-	}
-
-	@Override
 	int publish(byte[] frame, long stream, long bytes, long[] shape, byte[] metadata) {
 		return Native.queuePublish(object.address, frame, stream, bytes, shape, metadata);
 	}

@@ -42,7 +42,6 @@ struct frame_class {
 	enum core_type type;               /* of its frames */
 	const char *ends;                  /* how a received frame ends: "release it" */
 	const char *ended;                 /* "released" */
-	size_t hold_bytes;                 /* of a struct that begins with a struct frame_hold */
 	ww_status (*acquire)(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel);
 	ww_status (*receive)(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel);
 	ww_status (*publish)(struct frame_hold *hold, ww_stream *stream);

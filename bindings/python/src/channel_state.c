@@ -173,7 +173,6 @@ static const struct frame_class channel_frames = {
 	.type = CORE_FRAME,
 	.ends = "release it",
 	.ended = "released",
-	.hold_bytes = sizeof(struct frame_hold),
 	.acquire = acquire,
 	.receive = receive,
 	.publish = publish,
@@ -666,7 +665,7 @@ void channel_state_refresh(struct channel_state *state)
 
 static struct frame_hold *hold_new(struct channel_state *state, ww_stream *stream)
 {
-	struct frame_hold *hold = calloc(1, state->class->hold_bytes);
+	struct frame_hold *hold = calloc(1, sizeof(*hold));
 
 	if (!hold)
 		return NULL;

@@ -75,7 +75,7 @@ static ww_status describe(struct frame *frame)
 {
 	const struct ww_array *largest = frame_hold_array(frame->hold);
 	const struct ww_frame *filled = &frame->hold->frame;
-	int64_t shape[WW_CHANNEL_DIMS];
+	int64_t shape[WW_FRAME_DIMS];
 	uint64_t bytes;
 	ww_status status;
 
@@ -382,7 +382,7 @@ static bool set_layout(PyObject *self, int ndim, const int64_t *dims)
 	}
 	if (!is_within(largest, ndim, dims))
 		return refuse_shape(self, &layout);
-	if (ndim > WW_CHANNEL_DIMS)
+	if (ndim > WW_FRAME_DIMS)
 		return refuse_size(self,
 			"of more than 8 dimensions all frames have the same shape");
 	frame->layout = layout;

@@ -41,19 +41,19 @@ static PyObject *frame_reject(PyObject *self, PyObject *arguments, PyObject *key
 static PyObject *get_producer(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyLong_FromUnsignedLong(work_hold_of(frame_hold_of(self))->frame.producer);
+	return PyLong_FromUnsignedLong(frame_hold_of(self)->frame.producer);
 }
 
 static PyObject *get_attempts(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyLong_FromUnsignedLong(work_hold_of(frame_hold_of(self))->frame.attempts);
+	return PyLong_FromUnsignedLong(frame_hold_of(self)->frame.attempts);
 }
 
 static PyObject *get_is_repeat(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(work_hold_of(frame_hold_of(self))->frame.attempts > 1);
+	return PyBool_FromLong(frame_hold_of(self)->frame.attempts > 1);
 }
 
 /* With room for those of a Frame, and the end. */

@@ -11,17 +11,6 @@
 
 #include "channel.h"
 
-/* A hold of a WorkFrame. */
-struct work_hold {
-	struct frame_hold hold;
-	struct ww_work_frame frame; /* as the library knows it; hold.frame is what Python sees */
-};
-
-static inline struct work_hold *work_hold_of(struct frame_hold *hold)
-{
-	return (struct work_hold *)hold;
-}
-
 extern const struct handle_class work_queue_class;
 
 /* --- work_queue.c --- */

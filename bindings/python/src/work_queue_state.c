@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work_queue_state.c - the calls of a ww_work_queue, as channel_state.c makes them
- *
- * A hold has two frames: the library's, and one as a channel has it, which a WorkFrame shows. What
- * either side writes is copied to the other one.
  */
 #include "work_queue.h"
 
@@ -11,53 +8,14 @@
 
 #define DRAIN_NS UINT64_C(1000000000) /* for a stream that uses a frame which is given back */
 
-_Static_assert(WW_WORK_QUEUE_DIMS == WW_CHANNEL_DIMS, "frames of both have as many dimensions");
 _Static_assert(WW_WORK_QUEUE_METADATA_TYPE_BYTES == WW_CHANNEL_METADATA_TYPE_BYTES, "as long");
 
 /* --- frames --- */
 
-/* Python sees what the library has filled in. */
-static void show(struct work_hold *work)
-{
-	struct ww_frame *shown = &work->hold.frame;
-	const struct ww_work_frame *frame = &work->frame;
-
-	shown->slot = frame->slot;
-	shown->number = frame->number;
-	shown->pointer = frame->pointer;
-	shown->host_pointer = frame->host_pointer;
-	shown->metadata = frame->metadata;
-	shown->capacity = frame->capacity;
-	shown->bytes = frame->bytes;
-	shown->submitted_ns = frame->submitted_ns;
-	shown->metadata_bytes = frame->metadata_bytes;
-	shown->ndim = frame->ndim;
-	memcpy(shown->shape, frame->shape, sizeof(shown->shape));
-}
-
-/* The library gets what the program has set. */
-static void tell(struct work_hold *work)
-{
-	const struct ww_frame *shown = &work->hold.frame;
-	struct ww_work_frame *frame = &work->frame;
-
-	frame->bytes = shown->bytes;
-	frame->metadata_bytes = shown->metadata_bytes;
-	frame->ndim = shown->ndim;
-	memcpy(frame->shape, shown->shape, sizeof(frame->shape));
-}
-
 static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	struct work_hold *work = work_hold_of(hold);
-	ww_status status;
-
-	work->frame = WW_INIT(struct ww_work_frame);
-	status = ww_work_queue_acquire(hold->state->queue, hold->stream, timeout_ns, cancel,
-		&work->frame);
-	if (status == WW_OK)
-		show(work);
-	return status;
+	return ww_work_queue_acquire(hold->state->queue, hold->stream, timeout_ns, cancel,
+		&hold->frame);
 }
 
 /*
@@ -68,8 +26,7 @@ static ww_status finish_frames(const struct channel_state *state)
 {
 	for (struct frame_hold *hold = state->taken; hold; hold = hold->next_taken) {
 		ww_status status = __atomic_load_n(&hold->is_done, __ATOMIC_ACQUIRE)
-			? ww_work_queue_finish(state->queue, &work_hold_of(hold)->frame,
-				  hold->stream)
+			? ww_work_queue_finish(state->queue, &hold->frame, hold->stream)
 			: WW_OK;
 
 		if (status == WW_ERR_PEER_LOST || status == WW_ERR_STATE)
@@ -80,44 +37,30 @@ static ww_status finish_frames(const struct channel_state *state)
 
 static ww_status receive(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	struct work_hold *work = work_hold_of(hold);
-	ww_status status;
+	ww_status status = ww_work_queue_receive(hold->state->queue, hold->stream, timeout_ns,
+		cancel, &hold->frame);
 
-	work->frame = WW_INIT(struct ww_work_frame);
-	status = ww_work_queue_receive(hold->state->queue, hold->stream, timeout_ns, cancel,
-		&work->frame);
-	if (status == WW_OK)
-		show(work);
 	return status == WW_TIMED_OUT ? finish_frames(hold->state) : status;
 }
 
 static ww_status publish(struct frame_hold *hold, ww_stream *stream)
 {
-	struct work_hold *work = work_hold_of(hold);
-	ww_status status;
-
-	tell(work);
-	status = ww_work_queue_publish(hold->state->queue, &work->frame, stream);
-	if (status == WW_OK)
-		show(work);
-	return status;
+	return ww_work_queue_publish(hold->state->queue, &hold->frame, stream);
 }
 
 static ww_status discard(struct frame_hold *hold, ww_stream *stream)
 {
-	return ww_work_queue_discard(hold->state->queue, &work_hold_of(hold)->frame, stream);
+	return ww_work_queue_discard(hold->state->queue, &hold->frame, stream);
 }
 
 /* To be given back, it must not be in use by a stream any more. */
 static ww_status release(struct frame_hold *hold, ww_stream *stream)
 {
-	const struct work_hold *work = work_hold_of(hold);
-
 	if (hold->is_done)
-		return ww_work_queue_acknowledge(hold->state->queue, &work->frame, stream);
+		return ww_work_queue_acknowledge(hold->state->queue, &hold->frame, stream);
 	if (stream)
 		(void)ww_stream_synchronize(stream, DRAIN_NS, NULL);
-	return ww_work_queue_reject(hold->state->queue, &work->frame);
+	return ww_work_queue_reject(hold->state->queue, &hold->frame);
 }
 
 static const struct frame_class work_frames = {
@@ -125,7 +68,6 @@ static const struct frame_class work_frames = {
 	.type = CORE_WORK_FRAME,
 	.ends = "acknowledge or reject it",
 	.ended = "acknowledged or rejected",
-	.hold_bytes = sizeof(struct work_hold),
 	.acquire = acquire,
 	.receive = receive,
 	.publish = publish,
