@@ -88,14 +88,11 @@ extern "C" {
 
 typedef struct ww_channel ww_channel;
 
-#define WW_CHANNEL_SLOTS_MAX           4096
-#define WW_CHANNEL_CONSUMERS_MAX       32
-#define WW_CHANNEL_METADATA_MAX        4096 /* bytes of each frame */
-#define WW_CHANNEL_METADATA_TYPE_BYTES 16
-#define WW_CHANNEL_ALIGNMENT           512 /* bytes; of each slot's memory */
-#define WW_CHANNEL_EVENTS_MAX          64  /* that a ww_channel keeps until they are asked for */
-#define WW_CHANNEL_WAIT_TOLD_NS        10000000   /* a wait of the producer that is an event */
-#define WW_CHANNEL_NOBODY              UINT32_MAX /* where the number of a consumer stands */
+#define WW_CHANNEL_SLOTS_MAX     4096
+#define WW_CHANNEL_CONSUMERS_MAX 32
+#define WW_CHANNEL_EVENTS_MAX    64         /* that a ww_channel keeps until they are asked for */
+#define WW_CHANNEL_WAIT_TOLD_NS  10000000   /* a wait of the producer that is an event */
+#define WW_CHANNEL_NOBODY        UINT32_MAX /* where the number of a consumer stands */
 
 /* ww_channel_params.policy */
 enum {
@@ -118,14 +115,14 @@ enum {
  * struct ww_channel_params - what channel to make
  * @struct_size:    sizeof(struct ww_channel_params)
  * @policy:         WW_CHANNEL_...; 0: WW_CHANNEL_BLOCK
- * @slot_bytes:     room for the bytes of a frame, > 0; rounded up to WW_CHANNEL_ALIGNMENT
+ * @slot_bytes:     room for the bytes of a frame, > 0; rounded up to WW_FRAME_ALIGNMENT
  * @slots:          how many, 1 to WW_CHANNEL_SLOTS_MAX. With a policy that drops at least
  *                  consumers_max * held_max + ahead_max + 1; 0: that number, or 4 with policy block
  * @consumers_max:  at one time, 1 to WW_CHANNEL_CONSUMERS_MAX; 0: 4
  * @held_max:       frames that one consumer may hold, at least 1; 0: 1
  * @ahead_max:      with a policy that drops: frames that the producer may hold, or have published
  *                  before its stream has written them; 0: 2
- * @metadata_bytes: room for metadata of each frame, at most WW_CHANNEL_METADATA_MAX
+ * @metadata_bytes: room for metadata of each frame, at most WW_FRAME_METADATA_MAX
  * @kind:           WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
  * @mode:           permission bits of its name, such as 0640; a process that may read the object
  *                  may be a consumer. 0: 0600
@@ -159,7 +156,7 @@ struct ww_channel_params {
 	uint32_t mode;
 	uint32_t gid;
 	uint64_t flags;
-	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	const struct ww_array *array;
 	uint64_t evict_after_ns;
 	uint64_t deadline_ns;
@@ -530,7 +527,7 @@ struct ww_channel_info {
 	uint64_t published;
 	uint64_t received;
 	uint64_t dropped;
-	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	char program[WW_PROGRAM_BYTES];
 	uint32_t has_array;
 	uint32_t is_observer;

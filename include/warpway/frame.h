@@ -10,7 +10,10 @@
 
 #include <warpway/base.h>
 
-#define WW_FRAME_DIMS 8 /* of a frame's shape */
+#define WW_FRAME_DIMS                8    /* of a frame's shape */
+#define WW_FRAME_METADATA_MAX        4096 /* bytes of each frame */
+#define WW_FRAME_METADATA_TYPE_BYTES 16
+#define WW_FRAME_ALIGNMENT           512 /* bytes; of each slot's memory */
 
 /**
  * struct ww_frame - a frame that is being written, or was received

@@ -76,12 +76,9 @@ extern "C" {
 
 typedef struct ww_work_queue ww_work_queue;
 
-#define WW_WORK_QUEUE_SLOTS_MAX           1024 /* of each producer */
-#define WW_WORK_QUEUE_MEMBERS_MAX         64   /* producers; consumers */
-#define WW_WORK_QUEUE_ATTEMPTS_MAX        64
-#define WW_WORK_QUEUE_METADATA_MAX        4096 /* bytes of each frame */
-#define WW_WORK_QUEUE_METADATA_TYPE_BYTES 16
-#define WW_WORK_QUEUE_ALIGNMENT           512 /* bytes; of each slot's memory */
+#define WW_WORK_QUEUE_SLOTS_MAX    1024 /* of each producer */
+#define WW_WORK_QUEUE_MEMBERS_MAX  64   /* producers; consumers */
+#define WW_WORK_QUEUE_ATTEMPTS_MAX 64
 
 /* What a process does with a queue. */
 enum {
@@ -95,7 +92,7 @@ enum {
  * struct ww_work_queue_params - what queue to make
  * @struct_size:    sizeof(struct ww_work_queue_params)
  * @role:           of this process, WW_WORK_QUEUE_...; 0: WW_WORK_QUEUE_KEEPER
- * @slot_bytes:     room for the bytes of a frame, > 0; rounded up to WW_WORK_QUEUE_ALIGNMENT
+ * @slot_bytes:     room for the bytes of a frame, > 0; rounded up to WW_FRAME_ALIGNMENT
  * @slots:          of each producer, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 16
  * @producers_max:  at one time, 1 to WW_WORK_QUEUE_MEMBERS_MAX; 0: 8. A producer that has ended
  *                  counts until its frames are done
@@ -107,7 +104,7 @@ enum {
  *                  oldest ones are dropped. Less than @slots; UINT32_MAX: none. 0: a quarter of
  *                  @slots
  * @held_max:       frames that one consumer may hold, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 1
- * @metadata_bytes: room for metadata of each frame, at most WW_WORK_QUEUE_METADATA_MAX
+ * @metadata_bytes: room for metadata of each frame, at most WW_FRAME_METADATA_MAX
  * @kind:           of each producer's memory, WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
  * @mode:           permission bits of its name, such as 0640: a process that may read may consume,
  *                  and a process that may write may also produce. 0: 0600
@@ -134,7 +131,7 @@ struct ww_work_queue_params {
 	uint32_t gid;
 	uint32_t reserved;
 	uint64_t flags;
-	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	const struct ww_array *array;
 };
 
@@ -490,7 +487,7 @@ struct ww_work_queue_info {
 	uint64_t dropped;
 	uint64_t received;
 	uint64_t lost;
-	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	uint32_t has_array;
 	uint32_t reserved;
 	struct ww_array array;

@@ -141,12 +141,9 @@ ww_status ww_cancel_check(uint64_t deadline_ns)
 
 uint64_t ww_cancel_sleep_end_ns(uint64_t deadline_ns)
 {
-	uint64_t look_ns;
-
 	if (!current)
 		return deadline_ns;
 	if (ww_cancel_is_pending())
 		return 0;
-	look_ns = ww_clock_now_ns() + WW_CANCEL_LOOK_NS;
-	return look_ns < deadline_ns ? look_ns : deadline_ns;
+	return ww_clock_sooner_ns(WW_CANCEL_LOOK_NS, deadline_ns);
 }

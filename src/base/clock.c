@@ -36,6 +36,13 @@ uint64_t ww_clock_left_ns(uint64_t deadline_ns)
 	return deadline_ns > now ? deadline_ns - now : 0;
 }
 
+uint64_t ww_clock_sooner_ns(uint64_t timeout_ns, uint64_t deadline_ns)
+{
+	uint64_t end_ns = ww_clock_deadline_ns(timeout_ns);
+
+	return end_ns < deadline_ns ? end_ns : deadline_ns;
+}
+
 const struct timespec *ww_clock_left(uint64_t deadline_ns, struct timespec *out_left)
 {
 	uint64_t left = ww_clock_left_ns(deadline_ns);

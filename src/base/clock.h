@@ -23,6 +23,9 @@ uint64_t ww_clock_now_ns(void);
  */
 uint64_t ww_clock_deadline_ns(uint64_t timeout_ns);
 
+/* The same, or @deadline_ns if that is sooner. */
+uint64_t ww_clock_sooner_ns(uint64_t timeout_ns, uint64_t deadline_ns);
+
 /*
  * How long until a deadline, for ppoll(): zero when it has passed.
  * Return: @out_left; NULL for WW_NEVER, as ppoll() wants it.

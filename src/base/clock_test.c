@@ -15,6 +15,8 @@ UNIT_TEST(deadlines)
 	assert_true(deadline >= before + 1000 && deadline <= after + 1000);
 	assert_true(ww_clock_deadline_ns(UINT64_MAX) == WW_NEVER);
 	assert_true(ww_clock_deadline_ns(UINT64_MAX - 1) == WW_NEVER);
+	assert_true(ww_clock_sooner_ns(1000, before) == before);
+	assert_true(ww_clock_sooner_ns(1000, WW_NEVER) <= ww_clock_now_ns() + 1000);
 }
 
 UNIT_TEST(time_left)

@@ -33,14 +33,6 @@ static uint32_t slot_index(const struct ww_producer *producer, const struct ww_p
 	return (uint32_t)(slot - producer->slots);
 }
 
-static uint64_t completed(const struct ww_producer *producer)
-{
-	struct ww_signal_look look;
-
-	ww_signal_cell_look(producer->channel.timeline->cell, &look);
-	return look.reached;
-}
-
 /* --- taking slots back --- */
 
 /* What an acquire wants, and what it found. */
@@ -153,7 +145,7 @@ static struct ww_list *last_candidate(struct ww_producer *producer)
 
 	if (!is_dropping(producer))
 		return last;
-	reached = completed(producer);
+	reached = ww_timeline_reached(producer->channel.timeline);
 	for (last = last->previous; last != &producer->published_slots; last = last->previous) {
 		if (slot_of(last)->ready <= reached)
 			return last;
@@ -257,7 +249,7 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 
 	waits.count = 0;
 	if (slot->ready && !is_behind_own_work(acquiring->stream, slot) &&
-		slot->ready > completed(producer)) {
+		slot->ready > ww_timeline_reached(producer->channel.timeline)) {
 		if (!acquiring->stream) {
 			note_own_value(acquiring, slot->ready);
 			return WW_NOT_READY;
@@ -404,7 +396,7 @@ static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slo
 /* Frames that the producer holds, or that its streams have not written yet. */
 static uint32_t count_ahead(const struct ww_producer *producer, uint64_t *out_oldest)
 {
-	uint64_t reached = completed(producer);
+	uint64_t reached = ww_timeline_reached(producer->channel.timeline);
 	uint32_t count = producer->channel.held;
 
 	*out_oldest = 0;
@@ -476,8 +468,7 @@ static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns
 {
 	struct ww_channel *channel = &acquiring->producer->channel;
 	uint64_t until_ns = ww_producer_next_blocker_look_ns(acquiring->producer,
-		ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns)));
-	uint64_t now_ns = ww_clock_now_ns();
+		ww_channel_next_late_ns(channel, ww_clock_sooner_ns(WW_PEER_LOOK_NS, deadline_ns)));
 	ww_status status;
 
 	if (acquiring->view)
@@ -485,7 +476,7 @@ static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns
 			look_for_release, acquiring, until_ns);
 	else if (acquiring->own_value)
 		status = ww_timeline_wait(channel->timeline, acquiring->own_value,
-			until_ns > now_ns ? until_ns - now_ns : 0, NULL);
+			ww_clock_left_ns(until_ns), NULL);
 	else /* the broker does not answer who the consumers are */
 		status = ww_await(&channel->ring.header->wakes, look_for_nothing, NULL, until_ns);
 	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
@@ -625,7 +616,6 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, uint64_t timeout_ns,
 	struct ww_frame *out_frame)
 {
-	const struct ww_channel *channel = &producer->channel;
 	struct acquiring acquiring = {
 		.producer = producer,
 		.stream = stream,
@@ -636,9 +626,8 @@ ww_status ww_producer_acquire(struct ww_producer *producer, ww_stream *stream, u
 
 	if (status != WW_OK)
 		return status;
-	ww_channel_fill_frame(channel, slot_index(producer, slot), out_frame);
-	out_frame->bytes = channel->frame_bytes;
-	out_frame->metadata_bytes = channel->form.metadata_bytes;
+	ww_channel_place_frame(&producer->channel, slot_index(producer, slot), out_frame);
+	ww_frame_begin(out_frame, &producer->channel.frame_form);
 	return WW_OK;
 }
 

@@ -7,16 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/params.h"
 #include "channel/consumer.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
-
-#define FRAME_V1_BYTES offsetof(struct ww_frame, producer)
 
 void ww_channel_name(const struct ww_channel *channel, const char *what,
 	char out[WW_CHANNEL_NAME_BYTES])
@@ -24,54 +19,6 @@ void ww_channel_name(const struct ww_channel *channel, const char *what,
 	ww_name_begin_inside(channel->form.channel_id, out);
 	snprintf(out + WW_NAME_INSIDE_CHARS, WW_CHANNEL_NAME_BYTES - WW_NAME_INSIDE_CHARS, "%s",
 		what);
-}
-
-ww_status ww_channel_check_frame(const struct ww_frame *frame)
-{
-	return ww_params_check(frame, FRAME_V1_BYTES, "ww_frame");
-}
-
-void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
-	struct ww_frame *out_frame)
-{
-	uint64_t offset = slot * channel->form.slot_bytes;
-
-	/* Field by field: to clear the whole costs as much as all the rest (rep stos). */
-	out_frame->slot = slot;
-	out_frame->number = 0;
-	out_frame->pointer = channel->pointer + offset;
-	out_frame->host_pointer = channel->host_pointer ? channel->host_pointer + offset : NULL;
-	out_frame->metadata = channel->form.metadata_bytes ? ww_ring_metadata(&channel->ring, slot)
-							   : NULL;
-	out_frame->capacity = channel->form.slot_bytes;
-	out_frame->bytes = 0;
-	out_frame->submitted_ns = 0;
-	out_frame->metadata_bytes = 0;
-	out_frame->ndim = 0;
-	memset(out_frame->shape, 0, sizeof(out_frame->shape));
-	out_frame->generation = channel->generation;
-	out_frame->reserved = 0;
-	if (out_frame->struct_size >= sizeof(*out_frame)) {
-		out_frame->producer = 0;
-		out_frame->attempts = 0;
-	}
-}
-
-ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value)
-{
-	*out_value = 0;
-	if (!stream)
-		return WW_OK;
-	ww_try(ww_timeline_stream_signal(channel->timeline, stream, channel->value + 1));
-	*out_value = ++channel->value;
-	return WW_OK;
-}
-
-uint64_t ww_channel_next_look_ns(uint64_t deadline_ns)
-{
-	uint64_t look_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
-
-	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }
 
 struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel)
@@ -99,7 +46,7 @@ bool ww_channel_has_ended(const struct ww_channel *channel)
 	if (channel->is_producer)
 		return false;
 	page = ww_channel_producer_page(channel)->header;
-	return ww_channel_is_closed(channel) || __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) ||
+	return ww_channel_is_closed(channel) || ww_signal_page_is_lost(page) ||
 		ww_peer_process_has_ended(producer_process(channel));
 }
 
@@ -110,15 +57,6 @@ void ww_channel_look_at_processes(const struct ww_channel *channel)
 	ww_consumers_look_at_processes(&channel->consumers);
 }
 
-uint32_t ww_channel_lost_pid(const struct ww_channel *channel, char out_program[WW_PROGRAM_BYTES])
-{
-	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
-	bool is_known = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
-
-	ww_wait_result_program(is_known ? page->lost_program : page->program, out_program);
-	return is_known ? page->lost_pid : page->pid;
-}
-
 ww_status ww_channel_fail_ended(const struct ww_channel *channel)
 {
 	char program[WW_PROGRAM_BYTES];
@@ -126,7 +64,7 @@ ww_status ww_channel_fail_ended(const struct ww_channel *channel)
 
 	if (ww_channel_is_closed(channel))
 		return WW_END;
-	pid = ww_channel_lost_pid(channel, program);
+	pid = ww_wait_result_process(ww_channel_producer_page(channel)->header, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
 		"; get the channel of the name anew",

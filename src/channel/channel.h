@@ -16,6 +16,7 @@
 #include "channel/events.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
+#include "frame/frame.h"
 #include "memory/memory.h"
 #include "sync/timeline.h"
 #include "wire/sync_description.h"
@@ -35,10 +36,8 @@ struct ww_channel {
 	struct ww_frame_deadline deadline;
 
 	/* From here on all belongs to one producer (reattach.h). */
-	struct ww_wire_channel_ref form; /* constant, as are the next three */
-	bool has_array;
-	struct ww_array array;
-	uint64_t frame_bytes; /* of a frame of which nothing else is said */
+	struct ww_wire_channel_ref form; /* constant, as is the next */
+	struct ww_frame_form frame_form;
 
 	struct ww_broker *broker;     /* a reference */
 	struct ww_attachments object; /* of a consumer: the hold of the channel's object */
@@ -68,9 +67,14 @@ static inline struct ww_ring_size ww_channel_ring_size(const struct ww_channel *
 void ww_channel_name(const struct ww_channel *channel, const char *what,
 	char out[WW_CHANNEL_NAME_BYTES]);
 
-/* Fills what both sides tell the caller of a slot. */
-void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
-	struct ww_frame *out_frame);
+/* Tells the caller where the frame of a slot is. */
+static inline void ww_channel_place_frame(const struct ww_channel *channel, uint32_t slot,
+	struct ww_frame *frame)
+{
+	ww_frame_place(frame, &channel->frame_form, slot, channel->pointer, channel->host_pointer,
+		ww_ring_metadata(&channel->ring, slot));
+	frame->generation = channel->generation;
+}
 
 /* The signal page of the producer, its own or as a consumer has it. */
 struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel);
@@ -82,14 +86,8 @@ bool ww_channel_is_closed(const struct ww_channel *channel);
 bool ww_channel_has_ended(const struct ww_channel *channel);
 ww_status ww_channel_fail_ended(const struct ww_channel *channel);
 
-/* Of a consumer: its producer's process, as the broker says, or, if no broker does, as its own. */
-uint32_t ww_channel_lost_pid(const struct ww_channel *channel, char out_program[WW_PROGRAM_BYTES]);
-
 /* For a side that waits: asks the kernel, now and then, which of the others have ended. */
 void ww_channel_look_at_processes(const struct ww_channel *channel);
-
-/* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
-ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value);
 
 /*
  * Has the slots' memory stay for as long as the own timeline, which is until our streams have done
@@ -99,14 +97,5 @@ ww_status ww_channel_keep_slots(struct ww_channel *channel);
 
 /* Ends what both sides have. */
 void ww_channel_fini(struct ww_channel *channel);
-
-/* Whether a deadline or a look at the other side's processes comes first. */
-uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
-
-/*
- * The status that a frame's struct is refused with. Return: WW_OK; WW_ERR_INVALID (NULL, or
- * struct_size is not set).
- */
-ww_status ww_channel_check_frame(const struct ww_frame *frame);
 
 #endif

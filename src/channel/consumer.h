@@ -23,7 +23,7 @@ struct ww_held_frame {
 struct ww_reattach {
 	ww_device *device; /* a reference */
 	char name[WW_NAME_BYTES];
-	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	struct ww_array array;
 	struct ww_consumer_params params; /* points at the two before */
 	uint64_t ask_ns;                  /* when the broker may be asked again */

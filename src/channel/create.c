@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "array/agreement.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -22,7 +21,6 @@
 #include "channel/producer.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
-#include "wire/array_record.h"
 #include "wire/name.h"
 
 #define SLOTS_MODE        0444 /* the mode of the channel decides */
@@ -92,20 +90,14 @@ static ww_status check_params(const struct ww_channel_params *params)
 			"there is no policy %" PRIu32
 			" of a channel; use 1 (block), 2 (drop-oldest) or 3 (latest)",
 			params->policy);
-	if (params->slot_bytes == 0)
-		return ww_fail(WW_ERR_INVALID,
-			"ww_channel_params.slot_bytes is 0; set it to the bytes of the largest frame");
-	if (params->metadata_bytes > WW_CHANNEL_METADATA_MAX)
+	if (params->metadata_bytes > WW_FRAME_METADATA_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"a frame cannot have %" PRIu32 " bytes of metadata; at most %d",
-			params->metadata_bytes, WW_CHANNEL_METADATA_MAX);
-	if (memchr(params->metadata_type, 0, sizeof(params->metadata_type)) == NULL)
-		return ww_fail(WW_ERR_INVALID,
-			"ww_channel_params.metadata_type is not ended by a zero within %d bytes",
-			WW_CHANNEL_METADATA_TYPE_BYTES);
+			params->metadata_bytes, WW_FRAME_METADATA_MAX);
 	if (params->reserved)
 		return ww_fail(WW_ERR_INVALID, "ww_channel_params.reserved is not 0");
-	ww_try(ww_array_check_frames(params->array, params->slot_bytes));
+	ww_try(ww_frame_form_check("ww_channel_params", params->slot_bytes, params->metadata_type,
+		params->array));
 	return check_counts(params);
 }
 
@@ -113,14 +105,8 @@ static ww_status set_form(const struct ww_channel_params *params, ww_device *dev
 	struct ww_wire_channel_ref *form)
 {
 	const struct ww_ring_size size = {params->slots, params->metadata_bytes, params->held_max};
-	uint64_t bytes;
 
-	if (__builtin_add_overflow(params->slot_bytes, WW_CHANNEL_ALIGNMENT - 1, &bytes) ||
-		bytes > UINT64_MAX / WW_CHANNEL_SLOTS_MAX)
-		return ww_fail(WW_ERR_OVERFLOW,
-			"%" PRIu32 " slots of %" PRIu64 " bytes are more than 64 bits count",
-			params->slots, params->slot_bytes);
-	form->slot_bytes = bytes / WW_CHANNEL_ALIGNMENT * WW_CHANNEL_ALIGNMENT;
+	ww_try(ww_frame_form_round(params->slot_bytes, WW_CHANNEL_SLOTS_MAX, &form->slot_bytes));
 	form->slot_count = params->slots;
 	form->ring_bytes = ww_ring_bytes(&size);
 	form->metadata_bytes = params->metadata_bytes;
@@ -138,8 +124,7 @@ static ww_status set_form(const struct ww_channel_params *params, ww_device *dev
 static void describe(struct ww_put_request *offer, const struct ww_channel *channel)
 {
 	ww_channel_ref_write(&channel->form, offer->put.description);
-	ww_array_record_encode(channel->has_array ? &channel->array : NULL,
-		offer->put.description + WW_CHANNEL_REF_BYTES);
+	ww_frame_form_encode(&channel->frame_form, offer->put.description + WW_CHANNEL_REF_BYTES);
 	offer->put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
 	memcpy(offer->put.home_uuid, channel->form.home_uuid, sizeof(offer->put.home_uuid));
 }
@@ -190,16 +175,6 @@ static void promise(struct ww_channel *channel, const struct ww_channel_params *
 	ww_channel_begin_deadline(channel, params->deadline_ns);
 }
 
-static void set_array(struct ww_channel *channel, const struct ww_array *array)
-{
-	channel->frame_bytes = channel->form.slot_bytes;
-	if (!array)
-		return;
-	channel->array = *array;
-	channel->has_array = true;
-	(void)ww_array_bytes(array, &channel->frame_bytes); /* it was checked */
-}
-
 static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	const struct ww_channel_params *params)
 {
@@ -217,7 +192,8 @@ static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	channel->form.page_bytes = page->cpu->bytes;
 	ww_try(ww_ring_create(&channel->ring, channel->form.channel_id, &size));
 	promise(channel, params);
-	set_array(channel, params->array);
+	ww_frame_form_init(&channel->frame_form, "channel", channel->form.slot_bytes,
+		channel->form.metadata_bytes, params->array);
 	ww_try(ww_memory_create(device, &bytes, &channel->memory));
 	return ww_channel_keep_slots(channel);
 }

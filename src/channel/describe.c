@@ -47,8 +47,8 @@ static void describe_form(const struct ww_channel *channel, struct ww_channel_in
 	info->slot_bytes = channel->form.slot_bytes;
 	info->metadata_bytes = channel->form.metadata_bytes;
 	memcpy(info->metadata_type, channel->form.metadata_type, sizeof(info->metadata_type));
-	info->has_array = channel->has_array;
-	info->array = channel->array;
+	info->has_array = channel->frame_form.has_array;
+	info->array = channel->frame_form.array;
 }
 
 static void describe_ring(const struct ww_channel *channel, struct ww_channel_info *info)

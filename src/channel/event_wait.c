@@ -64,16 +64,14 @@ static ww_status wait_until(struct ww_channel *channel, uint64_t until_ns, uint6
 static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_ns)
 {
 	return wait_until(channel,
-		ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns)),
+		ww_channel_next_late_ns(channel, ww_clock_sooner_ns(WW_PEER_LOOK_NS, deadline_ns)),
 		deadline_ns);
 }
 
 /* A consumer notes in its own page that it has begun, and this wakes no process. */
 static ww_status wait_for_joining(struct ww_channel *channel, uint64_t deadline_ns)
 {
-	uint64_t until_ns = ww_clock_deadline_ns(JOINING_LOOK_NS);
-
-	return wait_until(channel, until_ns < deadline_ns ? until_ns : deadline_ns, deadline_ns);
+	return wait_until(channel, ww_clock_sooner_ns(JOINING_LOOK_NS, deadline_ns), deadline_ns);
 }
 
 static ww_status next_event(struct ww_channel *channel, uint64_t deadline_ns,

@@ -5,22 +5,36 @@
  *
  * How a slot is found is in acquire.c, and how a frame is received in receive.c.
  */
-#include <inttypes.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
 #include "channel/notice.h"
 #include "channel/producer.h"
 #include "device/stream.h"
 
+#define FRAME_V1_BYTES offsetof(struct ww_frame, producer)
+
+/* What all of them begin with. @action: "acquire" */
+static ww_status enter(const struct ww_channel *channel, const struct ww_frame *frame,
+	const char *action)
+{
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_%s: channel or frame is NULL", action);
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	return ww_params_check(frame, FRAME_V1_BYTES, "ww_frame");
+}
+
 /* --- the producer --- */
 
-static ww_status require_producer(const struct ww_channel *channel, const char *action)
+static ww_status enter_producer(const struct ww_channel *channel, const struct ww_frame *frame,
+	const char *action)
 {
+	ww_try(enter(channel, frame, action));
 	if (channel->is_producer)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
@@ -34,11 +48,7 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame));
-	ww_try(require_producer(channel, "acquire"));
+	ww_try(enter_producer(channel, out_frame, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
 	ww_channel_pause_notice(channel);
@@ -47,58 +57,14 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	return status;
 }
 
-static ww_status find_held(struct ww_producer *producer, const struct ww_frame *frame,
-	struct ww_producer_slot **out_slot)
+/* Return: NULL: the caller does not hold it. */
+static struct ww_producer_slot *find_held(struct ww_producer *producer,
+	const struct ww_frame *frame)
 {
-	if (frame->slot >= producer->channel.form.slot_count ||
-		!producer->slots[frame->slot].is_held)
-		return ww_fail(WW_ERR_INVALID,
-			"slot %" PRIu32
-			" is not held: it was published or discarded already, or never "
-			"acquired",
-			frame->slot);
-	*out_slot = &producer->slots[frame->slot];
-	return WW_OK;
-}
-
-static ww_status check_frame(const struct ww_channel *channel, const struct ww_frame *frame)
-{
-	if (frame->bytes > channel->form.slot_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
-			" bytes; make the channel with larger slots",
-			frame->bytes, channel->form.slot_bytes);
-	if (frame->metadata_bytes > channel->form.metadata_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
-			" bytes that the channel has for it",
-			frame->metadata_bytes, channel->form.metadata_bytes);
-	if (frame->ndim > WW_FRAME_DIMS)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_FRAME_DIMS);
-	return WW_OK;
-}
-
-static ww_status require_known(const struct ww_channel *channel)
-{
-	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
-		return ww_fail(WW_ERR_PEER_LOST,
-			"cannot publish a frame: the connection to the broker broke, which has told the "
-			"consumers that this producer ended; make the channel anew");
-	return WW_OK;
-}
-
-static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
-	uint64_t ready)
-{
-	slot->ready = ready;
-	slot->bytes = frame->bytes;
-	slot->submitted_ns = frame->submitted_ns;
-	slot->ndim = frame->ndim;
-	slot->metadata_bytes = frame->metadata_bytes;
-	if (frame->ndim > 0) /* else it stays out of the cache */
-		memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+	return frame->slot < producer->channel.form.slot_count &&
+			producer->slots[frame->slot].is_held
+		? &producer->slots[frame->slot]
+		: NULL;
 }
 
 /* Return: whether all consumers are known. */
@@ -130,17 +96,15 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	struct ww_producer_slot *slot;
 	uint64_t value;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame));
-	ww_try(require_producer(channel, "publish"));
+	ww_try(enter_producer(channel, frame, "publish"));
 	producer = ww_producer_of(channel);
-	ww_try(find_held(producer, frame, &slot));
-	ww_try(check_frame(channel, frame));
-	ww_try(require_known(channel));
+	slot = find_held(producer, frame);
+	if (!slot)
+		return ww_frame_fail_slot(frame);
+	ww_try(ww_frame_check(frame, &channel->frame_form));
+	ww_try(ww_frame_require_known(channel->timeline, &channel->frame_form, "publish"));
 	ww_try(ww_producer_check_name(producer));
-	ww_try(ww_channel_signal(channel, stream, &value));
+	ww_try(ww_frame_signal(channel->timeline, stream, &channel->value, &value));
 	ww_channel_check_deadline(channel);
 	slot->ready = value;
 	slot->ready_by = stream ? stream->serial : 0;
@@ -149,7 +113,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	slot->frame = frame->number;
 	slot->is_held = false;
 	channel->held--;
-	write_slot(ww_ring_slot(&channel->ring, frame->slot), frame, slot->ready);
+	ww_frame_write(frame, slot->ready, ww_ring_slot(&channel->ring, frame->slot));
 	ww_list_append(&producer->published_slots, &slot->link);
 	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
 	wake_consumers(producer);
@@ -165,14 +129,12 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	struct ww_producer_slot *slot;
 	uint64_t value;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame));
-	ww_try(require_producer(channel, "discard"));
+	ww_try(enter_producer(channel, frame, "discard"));
 	producer = ww_producer_of(channel);
-	ww_try(find_held(producer, frame, &slot));
-	ww_try(ww_channel_signal(channel, stream, &value));
+	slot = find_held(producer, frame);
+	if (!slot)
+		return ww_frame_fail_slot(frame);
+	ww_try(ww_frame_signal(channel->timeline, stream, &channel->value, &value));
 	if (value) { /* else earlier work of ours may still use it */
 		slot->ready = value;
 		slot->ready_by = stream->serial;
@@ -185,8 +147,10 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 
 /* --- a consumer --- */
 
-static ww_status require_consumer(const struct ww_channel *channel, const char *action)
+static ww_status enter_consumer(const struct ww_channel *channel, const struct ww_frame *frame,
+	const char *action)
 {
+	ww_try(enter(channel, frame, action));
 	if (!channel->is_producer && !channel->is_observer)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
@@ -200,11 +164,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(out_frame));
-	ww_try(require_consumer(channel, "receive"));
+	ww_try(enter_consumer(channel, out_frame, "receive"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
 	ww_channel_pause_notice(channel);
@@ -217,11 +177,7 @@ ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, 
 {
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame));
-	ww_try(require_consumer(channel, "release"));
+	ww_try(enter_consumer(channel, frame, "release"));
 	status = ww_consumer_release(ww_consumer_of(channel), frame, stream);
 	ww_channel_set_notice(channel);
 	return status;

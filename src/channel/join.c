@@ -12,11 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array/agreement.h"
 #include "base/error.h"
 #include "channel/join.h"
 #include "share/sync_object.h"
-#include "wire/array_record.h"
 #include "wire/name.h"
 
 #define CONSUMER_MODE 0444 /* the mode of the channel decides */
@@ -26,7 +24,7 @@ WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 /* --- what the channel is --- */
 
 static ww_status read_description(const struct ww_get_reply *grant,
-	struct ww_wire_channel_ref *out_form, struct ww_array *out_array, bool *out_has)
+	struct ww_wire_channel_ref *out_form, struct ww_frame_form *out_frame_form)
 {
 	const struct ww_wire_granted *granted = &grant->granted;
 
@@ -37,22 +35,8 @@ static ww_status read_description(const struct ww_get_reply *grant,
 	ww_try(ww_channel_ref_read(granted->description, WW_CHANNEL_REF_BYTES, out_form));
 	if (memcmp(out_form->channel_id, granted->id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL, "the channel's description is that of another one");
-	return ww_array_record_decode(granted->description + WW_CHANNEL_REF_BYTES,
-		out_form->slot_bytes, out_array, out_has);
-}
-
-static ww_status check_agreement(const struct ww_consumer *consumer,
-	const struct ww_consumer_params *params)
-{
-	const struct ww_channel *channel = &consumer->channel;
-	const char *type = (const char *)channel->form.metadata_type;
-
-	if (params->metadata_type && strcmp(params->metadata_type, type) != 0)
-		return ww_fail(WW_ERR_MISMATCH,
-			"the channel's metadata is of type '%s', and '%.64s' was asked for", type,
-			params->metadata_type);
-	return ww_array_agree("channel", channel->has_array ? &channel->array : NULL,
-		params->array);
+	return ww_frame_form_decode(out_frame_form, "channel", out_form->slot_bytes,
+		out_form->metadata_bytes, granted->description + WW_CHANNEL_REF_BYTES);
 }
 
 /* A producer that promises a longer time, or none, does not match. */
@@ -256,17 +240,16 @@ ww_status ww_join_grant(struct ww_get_reply *grant, const struct ww_joining *joi
 {
 	WW_CLEANUP(ww_consumer_free_p) struct ww_consumer *consumer = NULL;
 	struct ww_wire_channel_ref form;
-	struct ww_array array;
+	struct ww_frame_form frame_form;
 	ww_status status;
-	bool has_array;
 
-	ww_try(read_description(grant, &form, &array, &has_array));
+	ww_try(read_description(grant, &form, &frame_form));
+	ww_try(ww_frame_form_agree(&frame_form, (const char *)form.metadata_type,
+		joining->params.metadata_type, joining->params.array));
 	ww_try(ww_consumer_new(&form, &consumer));
-	consumer->channel.has_array = has_array;
-	consumer->channel.array = array;
+	consumer->channel.frame_form = frame_form;
 	consumer->channel.is_observer = joining->params.flags & WW_CONSUMER_OBSERVE;
 	consumer->number = WW_CHANNEL_NOBODY;
-	ww_try(check_agreement(consumer, &joining->params));
 	status = join_parts(consumer, grant, joining);
 	if (status == WW_OK)
 		begin_deadline(&consumer->channel, joining->params.deadline_ns);

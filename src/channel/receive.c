@@ -9,7 +9,6 @@
  * that the producer finds a slot: `releasing` has the values of the own timeline to wait for.
  */
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/cancel.h"
@@ -52,15 +51,7 @@ static bool is_latest(const struct ww_consumer *consumer)
 /* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
 static ww_status look_at_work(const struct ww_consumer *consumer, uint64_t ready)
 {
-	bool has_ended = ww_peer_process_has_ended(consumer->process); /* before it looks */
-	struct ww_signal_look look;
-	ww_status status;
-
-	if (ready == 0)
-		return WW_OK;
-	ww_signal_cell_look(consumer->cell, &look);
-	status = ww_wait_result_of(&look, ready);
-	return status == WW_NOT_READY && has_ended ? WW_ERR_PEER_LOST : status;
+	return ww_frame_look(consumer->cell, ready, ww_peer_process_has_ended(consumer->process));
 }
 
 static void unmark(struct receiving *receiving)
@@ -73,7 +64,7 @@ static void unmark(struct receiving *receiving)
 
 static bool is_producer_lost(const struct ww_consumer *consumer)
 {
-	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE) ||
+	return ww_signal_page_is_lost(consumer->page->header) ||
 		ww_peer_process_has_ended(consumer->process);
 }
 
@@ -245,41 +236,18 @@ static ww_status order_frame(struct receiving *receiving)
 	return status == WW_ERR_PEER_LOST ? WW_NOT_READY : status;
 }
 
-static ww_status check_slot(const struct ww_consumer *consumer,
-	const struct ww_layout_channel_slot *slot)
-{
-	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_FRAME_DIMS ||
-		slot->metadata_bytes > consumer->channel.form.metadata_bytes)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the channel's producer describes a frame with impossible bytes, shape or metadata");
-	return WW_OK;
-}
-
-/* A frame without a shape has that part of the slot neither written nor read. */
-static void copy_slot(struct ww_layout_channel_slot *out, const struct ww_layout_channel_slot *from)
-{
-	memcpy(out, from, offsetof(struct ww_layout_channel_slot, shape));
-	if (out->ndim > 0)
-		memcpy(out->shape, from->shape, sizeof(out->shape));
-}
-
-/* Tells the caller of the frame, from a copy of what the producer says. */
+/* Tells the caller of the frame. */
 static ww_status describe_frame(const struct receiving *receiving, struct ww_frame *out_frame)
 {
 	const struct ww_consumer *consumer = receiving->consumer;
 	const struct ww_held_frame *found = &receiving->found;
-	struct ww_layout_channel_slot slot;
 
-	copy_slot(&slot, ww_ring_slot(&consumer->channel.ring, found->slot));
-	ww_try(check_slot(consumer, &slot));
-	ww_channel_fill_frame(&consumer->channel, found->slot, out_frame);
+	if (!ww_frame_read(out_frame, &consumer->channel.frame_form,
+		    ww_ring_slot(&consumer->channel.ring, found->slot)))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's producer describes a frame with impossible bytes, shape or metadata");
+	ww_channel_place_frame(&consumer->channel, found->slot, out_frame);
 	out_frame->number = found->frame;
-	out_frame->bytes = slot.bytes;
-	out_frame->submitted_ns = slot.submitted_ns;
-	out_frame->metadata_bytes = slot.metadata_bytes;
-	out_frame->ndim = slot.ndim;
-	if (slot.ndim > 0)
-		memcpy(out_frame->shape, slot.shape, sizeof(out_frame->shape));
 	return WW_OK;
 }
 
@@ -424,7 +392,7 @@ static ww_status wait_for_frame(struct receiving *receiving)
 	if (status != WW_OK)
 		return status;
 	until_ns = ww_channel_next_late_ns(&consumer->channel,
-		ww_channel_next_look_ns(deadline_ns));
+		ww_clock_sooner_ns(WW_PEER_LOOK_NS, deadline_ns));
 	status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks, look_for_frame,
 		receiving, until_ns);
 	receiving->is_woken = status == WW_OK;
@@ -439,12 +407,10 @@ static uint32_t count_held(struct ww_consumer *consumer, uint64_t *out_value)
 	*out_value = 0;
 	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
 		uint64_t value = consumer->releasing[i];
-		struct ww_signal_look look;
 
 		if (value == 0)
 			continue;
-		ww_signal_cell_look(consumer->channel.timeline->cell, &look);
-		if (value <= look.reached) {
+		if (value <= ww_timeline_reached(consumer->channel.timeline)) {
 			consumer->releasing[i] = 0;
 			continue;
 		}
@@ -477,17 +443,6 @@ static ww_status wait_for_room(struct receiving *receiving)
 	return WW_OK;
 }
 
-static ww_status fail_lost_frame(const struct ww_consumer *consumer, uint64_t frame)
-{
-	char program[WW_PROGRAM_BYTES];
-	uint32_t pid = ww_channel_lost_pid(&consumer->channel, program);
-
-	return ww_fail(WW_ERR_PEER_LOST,
-		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
-		" (%s), ended; what was computed from it is not valid",
-		frame, pid, program);
-}
-
 /*
  * Frames may be released while the consumer's stream still waits for them. If they were never
  * complete, the next receive says so, once.
@@ -501,7 +456,8 @@ static ww_status check_unsure_of(struct ww_consumer *consumer)
 		status = look_at_work(consumer, consumer->unsure.ready);
 	if (status != WW_NOT_READY)
 		consumer->unsure.frame = 0;
-	return status == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame) : WW_OK;
+	return status == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page->header)
+					  : WW_OK;
 }
 
 static ww_status check_unsure(struct ww_consumer *consumer)
@@ -510,15 +466,6 @@ static ww_status check_unsure(struct ww_consumer *consumer)
 		ww_try(check_unsure_of(ww_container(link, struct ww_consumer, of_current)));
 	ww_reattach_forget_former(consumer);
 	return check_unsure_of(consumer);
-}
-
-static ww_status require_known(const struct ww_channel *channel)
-{
-	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
-		return ww_fail(WW_ERR_PEER_LOST,
-			"cannot receive a frame: the connection to the broker broke, which has told the "
-			"producer that this consumer ended; get the channel anew");
-	return WW_OK;
 }
 
 /* --- whether it could --- */
@@ -640,7 +587,7 @@ static ww_status receive_expected(struct receiving *receiving, struct ww_frame *
 	struct ww_channel *channel = &receiving->consumer->channel;
 	ww_status status;
 
-	ww_try(require_known(channel));
+	ww_try(ww_frame_require_known(channel->timeline, &channel->frame_form, "receive"));
 	ww_channel_check_deadline(channel);
 	status = try_expected(receiving, out_frame);
 	if (status == WW_NOT_READY && await_expected(receiving))
@@ -653,6 +600,7 @@ static ww_status receive_expected(struct receiving *receiving, struct ww_frame *
 static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *out_frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
+	struct ww_channel *channel = &consumer->channel;
 	ww_status status;
 
 	receiving->is_over = false;
@@ -669,11 +617,12 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 	if (status != WW_NOT_READY)
 		return status;
 
-	while ((status = require_known(&consumer->channel)) == WW_OK) {
+	for (;;) {
 		bool is_over = has_ended(consumer); /* before it looks */
-		uint64_t seen = ww_ring_published(&consumer->channel.ring);
+		uint64_t seen = ww_ring_published(&channel->ring);
 
-		ww_channel_check_deadline(&consumer->channel);
+		ww_try(ww_frame_require_known(channel->timeline, &channel->frame_form, "receive"));
+		ww_channel_check_deadline(channel);
 		status = try_receive(receiving, out_frame);
 		if (status == WW_NOT_READY && ww_consumer_is_evicted(consumer))
 			return fail_evicted(consumer);
@@ -684,12 +633,11 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 			ww_reattach_look(consumer);
 		if (receiving->is_over)
 			return end_of_frames(consumer, seen);
-		ww_channel_look_at_processes(&consumer->channel);
+		ww_channel_look_at_processes(channel);
 		status = wait_for_frame(receiving);
 		if (status != WW_OK)
 			return status;
 	}
-	return status;
 }
 
 /* Goes on with the next producer, if that was asked for. */
@@ -770,7 +718,7 @@ static ww_status release(struct ww_consumer *consumer, const struct ww_frame *fr
 	ww_status work;
 
 	ww_try(find_held(consumer, frame, &held));
-	ww_try(ww_channel_signal(channel, stream, &value));
+	ww_try(ww_frame_signal(channel->timeline, stream, &channel->value, &value));
 	work = look_at_work(consumer, held->ready);
 	if (work == WW_NOT_READY)
 		consumer->unsure = *held;
@@ -780,7 +728,8 @@ static ww_status release(struct ww_consumer *consumer, const struct ww_frame *fr
 		consumer->releasing[held->mark] = value;
 	held->frame = 0;
 	channel->held--;
-	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;
+	return work == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame->number, consumer->page->header)
+					: WW_OK;
 }
 
 ww_status ww_consumer_release(struct ww_consumer *consumer, const struct ww_frame *frame,

@@ -97,7 +97,8 @@ static void end_sleep(const struct waiting *waiting)
 /* Until something may have changed. */
 static void sleep_for_all(struct waiting *waiting, uint64_t deadline_ns)
 {
-	struct ww_await_sleep sleep = {.until_ns = ww_channel_next_look_ns(deadline_ns)};
+	struct ww_await_sleep sleep = {
+		.until_ns = ww_clock_sooner_ns(WW_PEER_LOOK_NS, deadline_ns)};
 
 	for (uint32_t i = 0; i < waiting->count; i++)
 		sleep.until_ns = ww_channel_next_late_ns(waiting->channels[i], sleep.until_ns);

@@ -54,13 +54,11 @@ static ww_status open_writer(struct ww_start_lock *turn, const char *path)
 /* Return: WW_OK (the lock may be free); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM. */
 static ww_status wait_for_end(int fd, const char *path, uint64_t deadline_ns)
 {
-	uint64_t next_ns = ww_clock_deadline_ns(RETRY_NS);
-	ww_status status;
+	ww_status status = ww_cancel_check(deadline_ns);
 
-	status = ww_cancel_check(deadline_ns);
 	if (status != WW_OK)
 		return status;
-	status = ww_fd_wait(fd, 0, next_ns < deadline_ns ? next_ns : deadline_ns, path);
+	status = ww_fd_wait(fd, 0, ww_clock_sooner_ns(RETRY_NS, deadline_ns), path);
 	return status == WW_TIMED_OUT ? WW_OK : status;
 }
 

@@ -8,18 +8,15 @@
  * until then the ring has no frame for this consumer.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "device/stream.h"
 #include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
-#include "sync/wait_result.h"
 
 #define ROUNDS 8 /* attempts at frames that others claim first, before the caller waits */
 
@@ -53,40 +50,29 @@ static bool find_frame(const struct ww_work_queue *queue, struct ww_queue_ring *
 /* Whether a frame may be claimed now: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (never). */
 static ww_status look_at_frame(const struct ww_queue_held *found, const ww_stream *stream)
 {
-	ww_status status = ww_queue_look_at_work(found->ring, found->ready);
+	ww_status status = ww_frame_look(found->ring->cell, found->ready, false);
 
 	return status == WW_NOT_READY && stream && found->ring->is_trusted ? WW_OK : status;
 }
 
-static bool is_possible(const struct ww_work_queue *queue, const struct ww_queue_held *found,
-	const struct ww_layout_channel_slot *slot)
-{
-	return slot->frame == found->claim.frame && slot->bytes <= queue->form.slot_bytes &&
-		slot->ndim <= WW_FRAME_DIMS && slot->metadata_bytes <= queue->form.metadata_bytes &&
-		found->ready <= WW_SIGNAL_VALUE_MAX;
-}
-
-/* Tells the caller of the frame, from a copy of what the producer says. */
+/* Tells the caller of the frame. */
 static ww_status describe_frame(const struct receiving *receiving)
 {
 	const struct ww_queue_held *found = &receiving->found;
+	const struct ww_ring *ring = &found->ring->ring;
 	struct ww_frame *frame = receiving->frame;
-	struct ww_layout_channel_slot slot;
 
-	memcpy(&slot, ww_ring_slot(&found->ring->ring, found->slot), sizeof(slot));
-	if (!is_possible(receiving->queue, found, &slot))
+	if (!ww_ring_has(ring, found->slot, found->claim.frame) ||
+		found->ready > WW_SIGNAL_VALUE_MAX ||
+		!ww_frame_read(frame, &receiving->queue->frame_form,
+			ww_ring_slot(ring, found->slot)))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a producer of the work queue describes a frame with an impossible number, bytes, "
 			"shape, metadata or completion");
-	ww_queue_fill_frame(receiving->queue, found->ring, found->slot, frame);
+	ww_queue_place_frame(receiving->queue, found->ring, found->slot, frame);
 	frame->number = found->claim.frame;
 	frame->producer = found->ring->number;
 	frame->attempts = found->claim.attempts;
-	frame->bytes = slot.bytes;
-	frame->submitted_ns = slot.submitted_ns;
-	frame->metadata_bytes = slot.metadata_bytes;
-	frame->ndim = slot.ndim;
-	memcpy(frame->shape, slot.shape, sizeof(frame->shape));
 	return WW_OK;
 }
 
@@ -140,7 +126,7 @@ static ww_status open_frame(struct receiving *receiving)
 		(void)end_and_count(found, &receiving->queue->bell.header->dropped);
 		return status;
 	}
-	if (ww_queue_look_at_work(found->ring, found->ready) != WW_NOT_READY)
+	if (ww_frame_look(found->ring->cell, found->ready, false) != WW_NOT_READY)
 		return WW_OK;
 	status = ww_stream_wait_enqueue(receiving->stream, found->ring->member.page,
 		sizeof(struct ww_layout_signal_page), found->ready, false);
@@ -261,7 +247,7 @@ static enum ww_await_look look_for_frame(void *context)
 static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_ns)
 {
 	struct ww_work_queue *queue = receiving->queue;
-	uint64_t until_ns = ww_queue_next_look_ns(deadline_ns);
+	uint64_t until_ns = ww_clock_sooner_ns(WW_QUEUE_LOOK_NS, deadline_ns);
 	ww_status status = ww_queue_bell_await(&queue->bell, queue->number, look_for_frame,
 		receiving, until_ns);
 
@@ -270,18 +256,6 @@ static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_n
 	if (status == WW_OK && ww_cancel_is_pending())
 		return WW_CANCELLED;
 	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
-}
-
-static ww_status fail_lost_frame(const struct ww_queue_ring *ring, uint64_t frame)
-{
-	const struct ww_layout_signal_page *page = ring->member.page->header;
-	char program[WW_PROGRAM_BYTES];
-
-	ww_wait_result_program(page->lost_program, program);
-	return ww_fail(WW_ERR_PEER_LOST,
-		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
-		" (%s), ended; what was computed from it is not valid",
-		frame, page->lost_pid, program);
 }
 
 /*
@@ -297,18 +271,18 @@ static ww_status check_unsure(struct ww_work_queue *queue)
 
 		if (!frame)
 			continue;
-		status = ww_queue_look_at_work(ring, ring->unsure_ready);
+		status = ww_frame_look(ring->cell, ring->unsure_ready, false);
 		if (status != WW_NOT_READY)
 			ring->unsure_frame = 0;
 		if (status == WW_ERR_PEER_LOST)
-			return fail_lost_frame(ring, frame);
+			return ww_frame_fail_lost(frame, ring->page->header);
 	}
 	return WW_OK;
 }
 
 static ww_status check_state(struct ww_work_queue *queue)
 {
-	ww_try(ww_queue_require_known(queue, "receive"));
+	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "receive"));
 	ww_try(check_unsure(queue));
 	if (queue->held >= queue->form.held_max)
 		return ww_fail(WW_ERR_STATE,
@@ -349,8 +323,10 @@ static ww_status receive(struct receiving *receiving, uint64_t deadline_ns)
 	return status;
 }
 
-static ww_status require_consumer(const struct ww_work_queue *queue, const char *action)
+static ww_status enter(const struct ww_work_queue *queue, const struct ww_frame *frame,
+	const char *action)
 {
+	ww_try(ww_queue_enter(queue, frame, action));
 	if (ww_queue_is_consumer(queue))
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
@@ -366,11 +342,7 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 	struct receiving receiving = {.queue = queue, .stream = stream, .frame = out_frame};
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && out_frame, "ww_work_queue_receive: queue or out_frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(out_frame));
-	ww_try(require_consumer(queue, "receive"));
+	ww_try(enter(queue, out_frame, "receive"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
 	ww_queue_notice_pause(queue);
@@ -388,7 +360,7 @@ static bool has_lost_unsure(const struct ww_work_queue *queue)
 		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
 
 		if (ring->unsure_frame &&
-			ww_queue_look_at_work(ring, ring->unsure_ready) == WW_ERR_PEER_LOST)
+			ww_frame_look(ring->cell, ring->unsure_ready, false) == WW_ERR_PEER_LOST)
 			return true;
 	}
 	return false;
@@ -407,8 +379,8 @@ enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t 
 {
 	struct receiving receiving = {.queue = queue};
 
-	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE) ||
-		has_lost_unsure(queue) || (now_ns >= queue->look_ns && may_recover_any(queue)))
+	if (ww_signal_page_is_lost(queue->timeline->page->header) || has_lost_unsure(queue) ||
+		(now_ns >= queue->look_ns && may_recover_any(queue)))
 		return WW_AWAIT_DONE;
 	return look_for_frame(&receiving);
 }
@@ -487,9 +459,9 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 
 	if (held->is_finished)
 		return WW_OK;
-	ww_try(ww_queue_signal(queue, stream, &value));
+	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	held->is_finished = true;
-	work = ww_queue_look_at_work(ring, held->ready);
+	work = ww_frame_look(ring->cell, held->ready, false);
 	if (work == WW_NOT_READY) {
 		ring->unsure_frame = held->claim.frame;
 		ring->unsure_ready = held->ready;
@@ -497,7 +469,7 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 	is_ours = work == WW_ERR_PEER_LOST ? end_lost_frame(queue, held)
 					   : count_and_finish(queue, held, value);
 	if (work == WW_ERR_PEER_LOST)
-		return fail_lost_frame(ring, frame->number);
+		return ww_frame_fail_lost(frame->number, ring->page->header);
 	return is_ours ? WW_OK : fail_changed(frame);
 }
 
@@ -517,11 +489,7 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_frame 
 	struct ww_queue_held *held;
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_acknowledge: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame));
-	ww_try(require_consumer(queue, "acknowledge"));
+	ww_try(enter(queue, frame, "acknowledge"));
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
 	status = acknowledge(queue, held, frame, stream);
@@ -535,11 +503,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *fram
 	struct ww_queue_held *held;
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_finish: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame));
-	ww_try(require_consumer(queue, "finish"));
+	ww_try(enter(queue, frame, "finish"));
 	ww_try(find_held(queue, frame, &held));
 	if (!ww_queue_ring_is_left(held->ring))
 		return WW_NOT_READY;
@@ -554,11 +518,7 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_frame *fram
 	struct ww_queue_held *held;
 	bool is_ours;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_reject: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame));
-	ww_try(require_consumer(queue, "reject"));
+	ww_try(enter(queue, frame, "reject"));
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
 	is_ours = held->is_finished || give_back(queue, held);

@@ -118,8 +118,8 @@ ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info
 	ours.slot_bytes = queue->form.slot_bytes;
 	ours.metadata_bytes = queue->form.metadata_bytes;
 	memcpy(ours.metadata_type, queue->form.metadata_type, sizeof(ours.metadata_type));
-	ours.has_array = queue->has_array;
-	ours.array = queue->array;
+	ours.has_array = queue->frame_form.has_array;
+	ours.array = queue->frame_form.array;
 	/* A program that was built before the totals expects of a keeper that it never asks. */
 	describe_frames(queue, &ours, info->struct_size > INFO_V1_BYTES);
 	describe_totals(queue, &ours);

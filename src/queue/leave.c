@@ -24,19 +24,11 @@ static void give_back_all(struct ww_work_queue *queue)
 	}
 }
 
-/* If its streams have yet to reach a value, others must still see its page. */
-static bool has_work(const struct ww_work_queue *queue)
-{
-	struct ww_signal_look look;
-
-	ww_signal_cell_look(queue->timeline->cell, &look);
-	return look.reached < queue->value;
-}
-
 static void leave_consumers(struct ww_work_queue *queue)
 {
 	give_back_all(queue);
-	if (!has_work(queue)) {
+	/* If its streams have yet to reach a value, others must still see its page. */
+	if (ww_timeline_reached(queue->timeline) >= queue->value) {
 		ww_queue_remove_member(queue, "consumer", queue->member);
 		if (queue->number != WW_QUEUE_NOBODY)
 			(void)ww_queue_entry_replace(&queue->bell.consumers[queue->number],

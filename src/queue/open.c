@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "array/agreement.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/params.h"
@@ -22,7 +21,6 @@
 #include "share/sync_object.h"
 #include "share/token_export.h"
 #include "share/token_import.h"
-#include "wire/array_record.h"
 #include "wire/name.h"
 
 #define ROSTER_MODE       0666 /* the mode of the queue decides */
@@ -79,26 +77,20 @@ static ww_status check_params(const struct ww_work_queue_params *params)
 	ww_try(check_role(params->role));
 	if (params->reserved)
 		return ww_fail(WW_ERR_INVALID, "ww_work_queue_params.reserved is not 0");
-	if (params->slot_bytes == 0)
-		return ww_fail(WW_ERR_INVALID,
-			"ww_work_queue_params.slot_bytes is 0; set it to the bytes of the largest frame");
 	ww_try(check_most("slots", params->slots, WW_WORK_QUEUE_SLOTS_MAX));
 	ww_try(check_most("producers_max", params->producers_max, WW_WORK_QUEUE_MEMBERS_MAX));
 	ww_try(check_most("consumers_max", params->consumers_max, WW_WORK_QUEUE_MEMBERS_MAX));
 	ww_try(check_most("attempts_max", params->attempts_max, WW_WORK_QUEUE_ATTEMPTS_MAX));
 	ww_try(check_most("failed_max", params->failed_max, params->slots - 1));
 	ww_try(check_most("held_max", params->held_max, WW_WORK_QUEUE_SLOTS_MAX));
-	ww_try(check_most("metadata_bytes", params->metadata_bytes, WW_WORK_QUEUE_METADATA_MAX));
+	ww_try(check_most("metadata_bytes", params->metadata_bytes, WW_FRAME_METADATA_MAX));
 	if (params->kind != WW_MEMORY_VMM && params->kind != WW_MEMORY_HOST)
 		return ww_fail(WW_ERR_INVALID,
 			"the slots of a work queue cannot be %s (%" PRIu32
 			"); use WW_MEMORY_VMM or WW_MEMORY_HOST",
 			ww_memory_kind_name(params->kind), params->kind);
-	if (memchr(params->metadata_type, 0, sizeof(params->metadata_type)) == NULL)
-		return ww_fail(WW_ERR_INVALID,
-			"ww_work_queue_params.metadata_type is not ended by a zero within %d bytes",
-			WW_WORK_QUEUE_METADATA_TYPE_BYTES);
-	return ww_array_check_frames(params->array, params->slot_bytes);
+	return ww_frame_form_check("ww_work_queue_params", params->slot_bytes,
+		params->metadata_type, params->array);
 }
 
 static ww_status set_form(const struct ww_work_queue_params *params,
@@ -106,13 +98,9 @@ static ww_status set_form(const struct ww_work_queue_params *params,
 {
 	uint64_t bytes;
 
-	if (__builtin_add_overflow(params->slot_bytes, WW_WORK_QUEUE_ALIGNMENT - 1, &bytes) ||
-		bytes > UINT64_MAX / WW_WORK_QUEUE_SLOTS_MAX)
-		return ww_fail(WW_ERR_OVERFLOW,
-			"%" PRIu32 " slots of %" PRIu64 " bytes are more than 64 bits count",
-			params->slots, params->slot_bytes);
+	ww_try(ww_frame_form_round(params->slot_bytes, WW_WORK_QUEUE_SLOTS_MAX, &bytes));
 	*form = (struct ww_wire_work_queue_ref){
-		.slot_bytes = bytes / WW_WORK_QUEUE_ALIGNMENT * WW_WORK_QUEUE_ALIGNMENT,
+		.slot_bytes = bytes,
 		.slot_count = params->slots,
 		.metadata_bytes = params->metadata_bytes,
 		.producers_max = params->producers_max,
@@ -138,20 +126,9 @@ static ww_status put_queue(struct ww_work_queue *queue, const char *name,
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
 	ww_work_queue_ref_write(&queue->form, offer.put.description);
-	ww_array_record_encode(queue->has_array ? &queue->array : NULL,
-		offer.put.description + WW_WORK_QUEUE_REF_BYTES);
+	ww_frame_form_encode(&queue->frame_form, offer.put.description + WW_WORK_QUEUE_REF_BYTES);
 	offer.put.description_bytes = WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES;
 	return ww_put_request_put(&offer, &queue->object, queue->broker, 0);
-}
-
-static void set_array(struct ww_work_queue *queue, const struct ww_array *array)
-{
-	queue->frame_bytes = queue->form.slot_bytes;
-	if (!array)
-		return;
-	queue->array = *array;
-	queue->has_array = true;
-	(void)ww_array_bytes(array, &queue->frame_bytes); /* it was checked */
 }
 
 static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
@@ -196,7 +173,8 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 	ww_try(ww_sync_object_require_version(broker, STAYS_SINCE,
 		"keep the frames of producers that have ended"));
 	ww_try(ww_queue_new(&form, params->role, device, broker, &queue));
-	set_array(queue, params->array);
+	ww_frame_form_init(&queue->frame_form, "work queue", form.slot_bytes, form.metadata_bytes,
+		params->array);
 	ww_try(ww_queue_roster_create(&queue->roster, form.queue_id, form.producers_max));
 	ww_try(ww_queue_bell_create(&queue->bell, form.queue_id, form.consumers_max));
 	queue->may_produce = true;
@@ -243,8 +221,7 @@ static uint8_t access_of(uint32_t role)
 /* What the queue's description says. */
 struct described {
 	struct ww_wire_work_queue_ref form;
-	struct ww_array array;
-	bool has_array;
+	struct ww_frame_form frame_form;
 };
 
 static ww_status read_description(const struct ww_get_reply *grant, struct described *out)
@@ -257,20 +234,8 @@ static ww_status read_description(const struct ww_get_reply *grant, struct descr
 	if (memcmp(out->form.queue_id, granted->id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the work queue's description is that of another one");
-	return ww_array_record_decode(granted->description + WW_WORK_QUEUE_REF_BYTES,
-		out->form.slot_bytes, &out->array, &out->has_array);
-}
-
-static ww_status check_agreement(const struct described *found,
-	const struct ww_work_member_params *wanted)
-{
-	const char *type = (const char *)found->form.metadata_type;
-
-	if (wanted->metadata_type && strcmp(wanted->metadata_type, type) != 0)
-		return ww_fail(WW_ERR_MISMATCH,
-			"the work queue's metadata is of type '%s', and '%.64s' was asked for",
-			type, wanted->metadata_type);
-	return ww_array_agree("work queue", found->has_array ? &found->array : NULL, wanted->array);
+	return ww_frame_form_decode(&out->frame_form, "work queue", out->form.slot_bytes,
+		out->form.metadata_bytes, granted->description + WW_WORK_QUEUE_REF_BYTES);
 }
 
 /* It is put right after the queue. */
@@ -311,10 +276,11 @@ static ww_status open_queue(struct ww_get_reply *grant, const struct opening *op
 	ww_status status;
 
 	ww_try(read_description(grant, &found));
-	ww_try(check_agreement(&found, &opening->params));
+	ww_try(ww_frame_form_agree(&found.frame_form, (const char *)found.form.metadata_type,
+		opening->params.metadata_type, opening->params.array));
 	ww_try(ww_queue_new(&found.form, opening->params.role, opening->device, grant->broker,
 		&queue));
-	set_array(queue, found.has_array ? &found.array : NULL);
+	queue->frame_form = found.frame_form;
 	ww_get_reply_keep(grant, &queue->object);
 	status = get_roster(queue, opening, grant->granted.uid);
 	if (status == WW_OK)

@@ -8,12 +8,10 @@
  * gets the slot waits for that, or the CPU does. For consumers the CPU waits.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "device/stream.h"
 #include "queue/notice.h"
 #include "queue/peers.h"
@@ -86,21 +84,13 @@ struct acquiring {
 	uint64_t own_value; /* of the own timeline; 0: for consumers */
 };
 
-static uint64_t completed(const struct ww_work_queue *queue)
-{
-	struct ww_signal_look look;
-
-	ww_signal_cell_look(queue->timeline->cell, &look);
-	return look.reached;
-}
-
 /* Our own streams' work on the slot is waited for. Return: WW_OK; WW_NOT_READY. */
 static ww_status order_slot(struct acquiring *acquiring, uint32_t slot)
 {
 	struct ww_work_queue *queue = acquiring->queue;
 	uint64_t ready = queue->slots[slot].ready;
 
-	if (ready <= completed(queue))
+	if (ready <= ww_timeline_reached(queue->timeline))
 		return WW_OK;
 	if (acquiring->stream)
 		return ww_stream_wait_enqueue(acquiring->stream, queue->timeline->page,
@@ -169,13 +159,12 @@ static ww_status sleep_until_done(struct acquiring *acquiring, uint64_t until_ns
 static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns)
 {
 	struct ww_work_queue *queue = acquiring->queue;
-	uint64_t until_ns = ww_queue_next_look_ns(deadline_ns);
-	uint64_t now_ns = ww_clock_now_ns();
+	uint64_t until_ns = ww_clock_sooner_ns(WW_QUEUE_LOOK_NS, deadline_ns);
 	ww_status status;
 
 	if (acquiring->own_value)
 		status = ww_timeline_wait(queue->timeline, acquiring->own_value,
-			until_ns > now_ns ? until_ns - now_ns : 0, NULL);
+			ww_clock_left_ns(until_ns), NULL);
 	else
 		status = sleep_until_done(acquiring, until_ns);
 	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
@@ -200,7 +189,7 @@ static ww_status fail_timed_out(const struct ww_work_queue *queue)
 
 static ww_status check_state(const struct ww_work_queue *queue)
 {
-	ww_try(ww_queue_require_known(queue, "acquire"));
+	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "acquire"));
 	if (ww_queue_roster_is_closed(&queue->roster))
 		return WW_END;
 	if (queue->held >= queue->form.slot_count)
@@ -231,8 +220,10 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns, uint3
 	}
 }
 
-static ww_status require_producer(const struct ww_work_queue *queue, const char *action)
+static ww_status enter(const struct ww_work_queue *queue, const struct ww_frame *frame,
+	const char *action)
 {
+	ww_try(ww_queue_enter(queue, frame, action));
 	if (queue->role == WW_WORK_QUEUE_PRODUCER)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
@@ -248,11 +239,7 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	uint32_t slot;
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && out_frame, "ww_work_queue_acquire: queue or out_frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(out_frame));
-	ww_try(require_producer(queue, "acquire"));
+	ww_try(enter(queue, out_frame, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
 	ww_queue_notice_pause(queue);
@@ -260,9 +247,8 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_queue_notice_set(queue);
 	if (status != WW_OK)
 		return status;
-	ww_queue_fill_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
-	out_frame->bytes = queue->frame_bytes;
-	out_frame->metadata_bytes = queue->form.metadata_bytes;
+	ww_queue_place_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
+	ww_frame_begin(out_frame, &queue->frame_form);
 	return WW_OK;
 }
 
@@ -287,7 +273,7 @@ enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
 	struct ww_queue_counts counts = {0};
 	uint32_t slot;
 
-	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE) ||
+	if (ww_signal_page_is_lost(queue->timeline->page->header) ||
 		ww_queue_roster_is_closed(&queue->roster))
 		return WW_AWAIT_DONE;
 	if (find_free(queue, &slot))
@@ -311,40 +297,7 @@ static ww_status check_held(const struct ww_work_queue *queue, const struct ww_f
 {
 	if (frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held)
 		return WW_OK;
-	return ww_fail(WW_ERR_INVALID,
-		"slot %" PRIu32
-		" is not held: it was published or discarded already, or never acquired",
-		frame->slot);
-}
-
-static ww_status check_size(const struct ww_work_queue *queue, const struct ww_frame *frame)
-{
-	if (frame->bytes > queue->form.slot_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
-			" bytes; make the work queue with larger slots",
-			frame->bytes, queue->form.slot_bytes);
-	if (frame->metadata_bytes > queue->form.metadata_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
-			" bytes that the work queue has for it",
-			frame->metadata_bytes, queue->form.metadata_bytes);
-	if (frame->ndim > WW_FRAME_DIMS)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_FRAME_DIMS);
-	return WW_OK;
-}
-
-static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
-	uint64_t ready)
-{
-	slot->ready = ready;
-	slot->bytes = frame->bytes;
-	slot->submitted_ns = frame->submitted_ns;
-	slot->ndim = frame->ndim;
-	slot->metadata_bytes = frame->metadata_bytes;
-	memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+	return ww_frame_fail_slot(frame);
 }
 
 ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww_stream *stream)
@@ -353,15 +306,11 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	struct ww_queue_ring *own;
 	uint64_t value;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_publish: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame));
-	ww_try(require_producer(queue, "publish"));
+	ww_try(enter(queue, frame, "publish"));
 	ww_try(check_held(queue, frame));
-	ww_try(check_size(queue, frame));
-	ww_try(ww_queue_require_known(queue, "publish"));
-	ww_try(ww_queue_signal(queue, stream, &value));
+	ww_try(ww_frame_check(frame, &queue->frame_form));
+	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "publish"));
+	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	ww_queue_notice_pause(queue);
 	own = ww_queue_own_ring(queue);
 	slot = &queue->slots[frame->slot];
@@ -370,7 +319,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	frame->submitted_ns = ww_clock_now_ns();
 	*slot = (struct ww_queue_slot){.frame = frame->number, .ready = value};
 	queue->held--;
-	write_slot(ww_ring_slot(&own->ring, frame->slot), frame, value);
+	ww_frame_write(frame, value, ww_ring_slot(&own->ring, frame->slot));
 	ww_queue_claim_offer(&own->claims, frame->slot, frame->number);
 	ww_ring_publish(&own->ring, frame->slot, frame->number, frame->submitted_ns);
 	ww_queue_bell_ring(&queue->bell);
@@ -383,13 +332,9 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *fra
 {
 	uint64_t value;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_discard: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame));
-	ww_try(require_producer(queue, "discard"));
+	ww_try(enter(queue, frame, "discard"));
 	ww_try(check_held(queue, frame));
-	ww_try(ww_queue_signal(queue, stream, &value));
+	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	ww_queue_notice_pause(queue);
 	if (value) /* else earlier work of ours may still use it */
 		queue->slots[frame->slot].ready = value;

@@ -7,13 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
+#include "base/process.h"
 #include "share/sync_object.h"
-#include "sync/wait_result.h"
 #include "wire/name.h"
 
 /* --- making --- */
@@ -77,26 +76,6 @@ void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what,
 
 /* --- steps --- */
 
-ww_status ww_queue_signal(struct ww_work_queue *queue, ww_stream *stream, uint64_t *out_value)
-{
-	*out_value = 0;
-	if (!stream)
-		return WW_OK;
-	ww_try(ww_timeline_stream_signal(queue->timeline, stream, queue->value + 1));
-	*out_value = ++queue->value;
-	return WW_OK;
-}
-
-ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready)
-{
-	struct ww_signal_look look;
-
-	if (ready == 0)
-		return WW_OK;
-	ww_signal_cell_look(ring->member.cell, &look);
-	return ww_wait_result_of(&look, ready);
-}
-
 bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring, uint32_t slot,
 	const struct ww_queue_claim *seen)
 {
@@ -111,42 +90,18 @@ bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring,
 	return true;
 }
 
-ww_status ww_queue_require_known(const struct ww_work_queue *queue, const char *action)
+ww_status ww_queue_enter(const struct ww_work_queue *queue, const struct ww_frame *frame,
+	const char *action)
 {
-	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE))
-		return ww_fail(WW_ERR_PEER_LOST,
-			"cannot %s a frame: the connection to the broker broke, which has told the "
-			"others that this process ended; open the work queue anew",
-			action);
-	return WW_OK;
-}
-
-uint64_t ww_queue_next_look_ns(uint64_t deadline_ns)
-{
-	uint64_t look_ns = ww_clock_deadline_ns(WW_QUEUE_LOOK_NS);
-
-	return look_ns < deadline_ns ? look_ns : deadline_ns;
-}
-
-ww_status ww_queue_check_frame(const struct ww_frame *frame)
-{
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_%s: queue or frame is NULL", action);
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	return ww_params_check(frame, sizeof(*frame), "ww_frame");
 }
 
-void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
-	uint32_t slot, struct ww_frame *out_frame)
+void ww_queue_place_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
+	uint32_t slot, struct ww_frame *frame)
 {
-	uint64_t offset = slot * queue->form.slot_bytes;
-	char *pointer = ww_memory_pointer(ring->memory);
-	char *host_pointer = ww_memory_host_pointer(ring->memory);
-	uint32_t struct_size = out_frame->struct_size;
-
-	memset(out_frame, 0, sizeof(*out_frame));
-	out_frame->struct_size = struct_size;
-	out_frame->slot = slot;
-	out_frame->pointer = pointer + offset;
-	out_frame->host_pointer = host_pointer ? host_pointer + offset : NULL;
-	out_frame->metadata = queue->form.metadata_bytes ? ww_ring_metadata(&ring->ring, slot)
-							 : NULL;
-	out_frame->capacity = queue->form.slot_bytes;
+	ww_frame_place(frame, &queue->frame_form, slot, ww_memory_pointer(ring->memory),
+		ww_memory_host_pointer(ring->memory), ww_ring_metadata(&ring->ring, slot));
 }

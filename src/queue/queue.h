@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
+#include "frame/frame.h"
 #include "group/group.h"
 #include "memory/memory.h"
 #include "queue/shared.h"
@@ -66,13 +67,11 @@ struct ww_queue_held {
 
 struct ww_work_queue {
 	struct ww_ref ref;
-	uint32_t role; /* WW_WORK_QUEUE_...; constant, as are the next six */
+	uint32_t role; /* WW_WORK_QUEUE_...; constant, as are the next four */
 	struct ww_wire_work_queue_ref form;
-	bool has_array;
-	struct ww_array array; /* of every frame */
-	uint64_t frame_bytes;  /* of a frame of which nothing else is said */
-	bool may_produce;      /* the roster is mapped for writing */
-	ww_device *device;     /* a reference */
+	struct ww_frame_form frame_form;
+	bool may_produce;  /* the roster is mapped for writing */
+	ww_device *device; /* a reference */
 
 	struct ww_broker *broker;     /* a reference */
 	struct ww_attachments object; /* the hold of the queue's object */
@@ -141,11 +140,6 @@ void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, u
  */
 void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member);
 
-/* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
-ww_status ww_queue_signal(struct ww_work_queue *queue, ww_stream *stream, uint64_t *out_value);
-
-/* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
-ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready);
 
 /*
  * Gives back a frame that is claimed or finishing. Others are not woken.
@@ -154,15 +148,12 @@ ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready
 bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring, uint32_t slot,
 	const struct ww_queue_claim *seen);
 
-/* Fails once the broker has told the others that this member ended. @action: "receive" */
-ww_status ww_queue_require_known(const struct ww_work_queue *queue, const char *action);
+/* What each call for a frame begins with. @action: "acquire" */
+ww_status ww_queue_enter(const struct ww_work_queue *queue, const struct ww_frame *frame,
+	const char *action);
 
-/* Whether a deadline or the next look at the other processes comes first. */
-uint64_t ww_queue_next_look_ns(uint64_t deadline_ns);
-
-/* Fills what both sides tell the caller of a slot. */
-void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
-	uint32_t slot, struct ww_frame *out_frame);
-ww_status ww_queue_check_frame(const struct ww_frame *frame);
+/* Tells the caller where the frame of a slot is. */
+void ww_queue_place_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
+	uint32_t slot, struct ww_frame *frame);
 
 #endif

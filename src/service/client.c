@@ -94,14 +94,13 @@ uint64_t ww_client_time_left(uint64_t deadline_ns)
 static ww_status fail_lost(const struct ww_client *client, const char *what, const char *outcome)
 {
 	const struct ww_layout_signal_page *page = client->server->header;
-	bool is_told = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
 	char program[WW_PROGRAM_BYTES];
+	uint32_t pid = ww_wait_result_process(page, program);
 
-	ww_wait_result_program(is_told ? page->lost_program : page->program, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"%s %s: the service's server, process %" PRIu32
 		" (%s), has ended; open the service anew",
-		what, outcome, is_told ? page->lost_pid : page->pid, program);
+		what, outcome, pid, program);
 }
 
 bool ww_client_has_given_up(struct ww_client *client)
@@ -199,10 +198,8 @@ static ww_status await_page(struct ww_client *client, ww_await_fn look, void *co
 	ww_status status;
 
 	do {
-		uint64_t until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
-
 		status = ww_await(&client->page.header->wakes, look, context,
-			until_ns < deadline_ns ? until_ns : deadline_ns);
+			ww_clock_sooner_ns(WW_PEER_LOOK_NS, deadline_ns));
 		if (status == WW_TIMED_OUT && ww_peer_process_look(client->process))
 			return WW_OK;
 	} while (status == WW_TIMED_OUT && ww_clock_now_ns() < deadline_ns);

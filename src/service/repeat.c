@@ -43,10 +43,9 @@ static enum ww_await_look look_for_nothing(void *context)
 /* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED. */
 static ww_status pause_until(uint64_t deadline_ns)
 {
-	uint64_t until_ns = ww_clock_deadline_ns(PAUSE_NS);
+	uint64_t until_ns = ww_clock_sooner_ns(PAUSE_NS, deadline_ns);
 	const uint32_t wakes = 0;
-	ww_status status = ww_await(&wakes, look_for_nothing, NULL,
-		until_ns < deadline_ns ? until_ns : deadline_ns);
+	ww_status status = ww_await(&wakes, look_for_nothing, NULL, until_ns);
 
 	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
 }

@@ -78,11 +78,6 @@ static ww_status create_own(bool is_alone, struct ww_signal_map **out_page)
 	return WW_OK;
 }
 
-static bool is_lost(const struct ww_signal_map *page)
-{
-	return __atomic_load_n(&page->header->lost, __ATOMIC_ACQUIRE) != 0;
-}
-
 /* Return: whether the page had a free cell. */
 static bool take_cell(struct ww_signal_map *page, uint64_t *out_offset)
 {
@@ -107,7 +102,7 @@ static struct ww_signal_map *find_shared(uint64_t *out_offset)
 	ww_list_for_each (link, &pages) {
 		struct ww_signal_map *page = ww_container(link, struct ww_signal_map, link);
 
-		if (!page->is_own || page->is_alone || is_lost(page) ||
+		if (!page->is_own || page->is_alone || ww_signal_page_is_lost(page->header) ||
 			!take_cell(page, out_offset))
 			continue;
 		if (ww_ref_try_get(&page->ref)) {

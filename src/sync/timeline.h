@@ -79,6 +79,15 @@ void ww_timeline_signal_end(struct ww_timeline *timeline, struct ww_stream *stre
 ww_status ww_timeline_await_submission(struct ww_timeline *timeline, uint64_t value, uint64_t flags,
 	uint64_t timeout_ns, bool *out_is_reached);
 
+/* The value that it has reached. */
+static inline uint64_t ww_timeline_reached(const ww_timeline *timeline)
+{
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(timeline->cell, &look);
+	return look.reached;
+}
+
 /* Return: WW_OK; WW_ERR_ACCESS (not the signaller), recorded. @action: "signal", "name" */
 ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *action);
 

@@ -55,12 +55,20 @@ static ww_status fail_lost(const struct ww_layout_signal_page *page,
 		value, page->lost_pid, program, ms_since(page->lost_ns), look->reached);
 }
 
+uint32_t ww_wait_result_process(const struct ww_layout_signal_page *page, char out_program[32])
+{
+	bool is_lost = ww_signal_page_is_lost(page);
+
+	ww_wait_result_program(is_lost ? page->lost_program : page->program, out_program);
+	return is_lost ? page->lost_pid : page->pid;
+}
+
 ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
 	const struct ww_signal_look *look, uint64_t value)
 {
 	char program[32];
 
-	if (__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE))
+	if (ww_signal_page_is_lost(page))
 		return fail_lost(page, look, value);
 	ww_wait_result_program(page->program, program);
 	return ww_fail(WW_ERR_PEER_LOST,

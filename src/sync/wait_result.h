@@ -18,6 +18,9 @@ ww_status ww_wait_result_of(const struct ww_signal_look *look, uint64_t value);
 ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
 	const struct ww_signal_look *look, uint64_t value);
 
+/* The process of a page, as the broker says, or, if no broker does, as its own. */
+uint32_t ww_wait_result_process(const struct ww_layout_signal_page *page, char out_program[32]);
+
 /* A name from a shared page, fit to be printed. @out: of 32 bytes */
 void ww_wait_result_program(const uint8_t program[32], char out[32]);
 

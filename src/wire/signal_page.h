@@ -90,6 +90,12 @@ struct ww_signal_look {
 /* One look at a cell. Once it said lost, `reached` never grows again. */
 void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_signal_look *out_look);
 
+/* Whether the broker has told that its process ended. */
+static inline bool ww_signal_page_is_lost(const struct ww_layout_signal_page *page)
+{
+	return __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) != 0;
+}
+
 /* Whether the name of the object was given to another one, as the page says. */
 static inline bool ww_signal_page_is_replaced(const struct ww_layout_signal_page *page)
 {

@@ -376,7 +376,7 @@ SCENE_CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
 		WW_PARAMS(struct ww_channel_params, .slot_bytes = 100, .array = &array));
 	MUST_OK(ww_channel_acquire(producer, NULL, 0, NULL, &frame));
 	MUST_EQUAL(12, frame.bytes);
-	MUST_EQUAL(WW_CHANNEL_ALIGNMENT, frame.capacity);
+	MUST_EQUAL(WW_FRAME_ALIGNMENT, frame.capacity);
 }
 
 /* A frame has no strides of its own, so an array in another order, or behind an offset, is none. */

@@ -217,9 +217,6 @@ SCENE_CASE(work_queue_says_what_is_in_a_frame, QUEUES)
 	frame.ndim = 2;
 	frame.shape[0] = 2;
 	frame.shape[1] = 3;
-	frame.metadata_bytes = 9;
-	MUST_REFUSE(WW_ERR_INVALID, "9 bytes", ww_work_queue_publish(producer, &frame, NULL));
-	frame.metadata_bytes = 8;
 	frame.bytes = SLOT_BYTES + 1;
 	MUST_REFUSE(WW_ERR_INVALID, "4097", ww_work_queue_publish(producer, &frame, NULL));
 	frame.bytes = 24;

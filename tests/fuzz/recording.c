@@ -94,7 +94,7 @@ static void write_file(const char *name, const void *bytes, size_t count)
 static void check_channel(const struct ww_channel_info *info)
 {
 	FUZZ_MUST(info->policy >= WW_CHANNEL_BLOCK && info->policy <= WW_CHANNEL_LATEST);
-	FUZZ_MUST(info->metadata_bytes <= WW_CHANNEL_METADATA_MAX);
+	FUZZ_MUST(info->metadata_bytes <= WW_FRAME_METADATA_MAX);
 	FUZZ_MUST(info->slots <= WW_CHANNEL_SLOTS_MAX);
 	FUZZ_MUST(memchr(info->metadata_type, 0, sizeof(info->metadata_type)));
 	FUZZ_MUST(!info->has_array || info->array.ndim <= WW_ARRAY_DIMS);

@@ -54,9 +54,9 @@ static int describe(const struct frame_input *input, struct ww_channel_params *p
 {
 	size_t metadata_bytes = pub.metadata ? strlen(pub.metadata) : 0;
 
-	if (metadata_bytes > WW_CHANNEL_METADATA_MAX)
+	if (metadata_bytes > WW_FRAME_METADATA_MAX)
 		return refuse("--metadata: %zu bytes are too many; a frame has at most %d",
-			metadata_bytes, WW_CHANNEL_METADATA_MAX);
+			metadata_bytes, WW_FRAME_METADATA_MAX);
 	if (pub.metadata_type && strlen(pub.metadata_type) >= sizeof(params->metadata_type))
 		return refuse("'--metadata-type %s': at most %zu bytes are possible",
 			pub.metadata_type, sizeof(params->metadata_type) - 1);

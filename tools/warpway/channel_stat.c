@@ -165,7 +165,7 @@ static void print_channel(const struct request *request, const struct look *look
 	const struct ww_channel_info *info = &look->info;
 	char array[FORMAT_ARRAY_BYTES] = "bytes";
 	char name[WW_NAME_BYTES];
-	char type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char type[WW_FRAME_METADATA_TYPE_BYTES];
 	char size[NUMBER_BYTES];
 
 	if (info->has_array)
@@ -275,7 +275,7 @@ static int print_json(struct request *request, const struct look *look)
 {
 	const struct ww_channel_info *info = &look->info;
 	char program[WW_PROGRAM_BYTES];
-	char type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char type[WW_FRAME_METADATA_TYPE_BYTES];
 	json_t *root;
 
 	format_safe(info->program, program, sizeof(program));

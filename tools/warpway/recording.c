@@ -69,7 +69,7 @@ static json_t *json_of_frames(const struct ww_channel_info *info)
 /* Two clocks of one moment: the times of frames are CLOCK_MONOTONIC. */
 static json_t *json_of_channel(const char *name, const struct ww_channel_info *info)
 {
-	char type[WW_CHANNEL_METADATA_TYPE_BYTES];
+	char type[WW_FRAME_METADATA_TYPE_BYTES];
 	char program[WW_PROGRAM_BYTES];
 	char safe_name[WW_NAME_BYTES];
 
@@ -198,7 +198,7 @@ static json_t *json_of_metadata(const struct ww_frame *frame)
 {
 	static const char digits[] = "0123456789abcdef";
 	const uint8_t *bytes = frame->metadata;
-	char text[2 * WW_CHANNEL_METADATA_MAX + 1];
+	char text[2 * WW_FRAME_METADATA_MAX + 1];
 	size_t length = 0;
 
 	for (uint32_t i = 0; i < frame->metadata_bytes; i++) {

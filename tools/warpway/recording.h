@@ -38,7 +38,7 @@ struct recording {
 struct recorded_frame {
 	char file[RECORDING_FILE_BYTES];
 	struct ww_frame frame; /* number, bytes, submitted_ns, ndim, shape, metadata_bytes */
-	uint8_t metadata[WW_CHANNEL_METADATA_MAX];
+	uint8_t metadata[WW_FRAME_METADATA_MAX];
 };
 
 /**

@@ -82,7 +82,7 @@ static bool read_numbers(const json_t *root, struct ww_channel_info *info)
 		*rows[i].place = (uint32_t)number;
 	}
 	return read_number(root, "slot_bytes", INT64_MAX, &info->slot_bytes) &&
-		info->metadata_bytes <= WW_CHANNEL_METADATA_MAX;
+		info->metadata_bytes <= WW_FRAME_METADATA_MAX;
 }
 
 static bool read_words(const json_t *root, struct ww_channel_info *info)

@@ -154,11 +154,8 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_cap_module = 1024_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_stream_value = 64_c_int64_t
   integer(c_int64_t), parameter, public :: ww_cap_stream_wrap = 16_c_int64_t
-  integer(c_int32_t), parameter, public :: ww_channel_alignment = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_consumers_max = 32_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_events_max = 64_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_channel_metadata_max = 4096_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_channel_metadata_type_bytes = 16_c_int32_t
   integer(c_int32_t), parameter, public :: ww_channel_nobody = -1_c_int32_t
   integer(c_int64_t), parameter, public :: ww_channel_oldest = -1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_channel_slots_max = 4096_c_int32_t
@@ -181,7 +178,10 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_event_timing = 1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_export_delivery = 1_c_int32_t
   integer(c_int64_t), parameter, public :: ww_forever = -1_c_int64_t
+  integer(c_int32_t), parameter, public :: ww_frame_alignment = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_frame_dims = 8_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_frame_metadata_max = 4096_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_frame_metadata_type_bytes = 16_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_enqueues = 2_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_idempotent = 1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_function_name_bytes = 64_c_int32_t
@@ -251,11 +251,8 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_wait_other_user = 2_c_int64_t
   integer(c_int64_t), parameter, public :: ww_wait_unsubmitted = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_watch_existing = 1_c_int64_t
-  integer(c_int32_t), parameter, public :: ww_work_queue_alignment = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_attempts_max = 64_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_members_max = 64_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_work_queue_metadata_max = 4096_c_int32_t
-  integer(c_int32_t), parameter, public :: ww_work_queue_metadata_type_bytes = 16_c_int32_t
   integer(c_int32_t), parameter, public :: ww_work_queue_slots_max = 1024_c_int32_t
   integer(c_int64_t), parameter, public :: ww_wrap_private = 2_c_int64_t
   integer(c_int64_t), parameter, public :: ww_wrap_read = 1_c_int64_t

@@ -8,8 +8,6 @@
 
 #define DRAIN_NS UINT64_C(1000000000) /* for a stream that uses a frame which is given back */
 
-_Static_assert(WW_WORK_QUEUE_METADATA_TYPE_BYTES == WW_CHANNEL_METADATA_TYPE_BYTES, "as long");
-
 /* --- frames --- */
 
 static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frame.c - a frame in the process that writes or reads it, see frame.h
+ */
+#include "frame/frame.h"
+
+#include <inttypes.h>
+
+ww_status ww_frame_check(const struct ww_frame *frame, const struct ww_frame_form *form)
+{
+	if (frame->bytes > form->slot_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
+			" bytes; make the %s with larger slots",
+			frame->bytes, form->slot_bytes, form->owner);
+	if (frame->metadata_bytes > form->metadata_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
+			" bytes that the %s has for it",
+			frame->metadata_bytes, form->metadata_bytes, form->owner);
+	if (frame->ndim > WW_FRAME_DIMS)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
+			frame->ndim, WW_FRAME_DIMS);
+	return WW_OK;
+}
+
+ww_status ww_frame_fail_slot(const struct ww_frame *frame)
+{
+	return ww_fail(WW_ERR_INVALID,
+		"slot %" PRIu32
+		" is not held: it was published or discarded already, or never acquired",
+		frame->slot);
+}
+
+ww_status ww_frame_fail_lost(uint64_t number, const struct ww_layout_signal_page *page)
+{
+	char program[WW_PROGRAM_BYTES];
+	uint32_t pid = ww_wait_result_process(page, program);
+
+	return ww_fail(WW_ERR_PEER_LOST,
+		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
+		" (%s), ended; what was computed from it is not valid",
+		number, pid, program);
+}
+
+ww_status ww_frame_fail_unknown(const struct ww_frame_form *form, const char *action)
+{
+	return ww_fail(WW_ERR_PEER_LOST,
+		"cannot %s a frame: the connection to the broker broke, which has told the others "
+		"that this process ended; close the %s, and make or get it anew",
+		action, form->owner);
+}
