@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/prefetch.h"
-#include "channel/readiness.h"
 #include "group/group.h"
 #include "sync/stream_wait.h"
 

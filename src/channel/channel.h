@@ -14,6 +14,7 @@
 
 #include "channel/consumers.h"
 #include "channel/events.h"
+#include "channel/readiness.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
 #include "frame/frame.h"
@@ -27,9 +28,10 @@ struct ww_channel {
 	struct ww_ref ref;
 	bool is_producer;
 	bool is_observer;
-	uint32_t generation; /* of a consumer: which producer it is attached to: 1, 2, ... */
-	struct ww_channel_notice *notice; /* owned; NULL: no call asked for a descriptor */
-	uint64_t named_ns;                /* when ww_channel_wait_any() named it last */
+	uint32_t generation;        /* of a consumer: which producer it is attached to: 1, 2, ... */
+	struct ww_eventfd *eventfd; /* owned; NULL: no call asked for a descriptor */
+	struct ww_readiness shown;  /* what its thread looks at */
+	uint64_t named_ns;          /* when ww_channel_wait_any() named it last */
 
 	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
 	struct ww_channel_events events;

@@ -63,7 +63,7 @@ static inline struct ww_consumer *ww_consumer_of(struct ww_channel *channel)
 	return ww_container(channel, struct ww_consumer, channel);
 }
 
-/* As ww_readiness_of(), which fills what both sides have. */
+/* As ww_channel_readiness_get(), which fills what both sides have. */
 struct ww_readiness;
 ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness);
 

@@ -9,7 +9,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
-#include "channel/notice.h"
+#include "channel/eventfd.h"
 #include "channel/producer.h"
 #include "channel/reattach.h"
 #include "sync/wait_result.h"
@@ -93,7 +93,7 @@ static uint32_t count_consumers(struct ww_channel *channel)
 	(void)ww_consumers_meet(channel);
 	ww_error_restore(&record);
 	ww_consumers_forget_ended(channel);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return channel->consumers.count;
 }
 
@@ -183,7 +183,7 @@ ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,
 		ww_try(ww_reattach_follow(channel));
 		ww_try(ww_consumers_meet(channel));
 		ww_consumers_forget_ended(channel);
-		ww_channel_set_notice(channel);
+		ww_channel_eventfd_set(channel);
 	}
 	view = find_view(channel, index);
 	if (!view)

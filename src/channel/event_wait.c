@@ -13,7 +13,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/channel.h"
-#include "channel/notice.h"
+#include "channel/eventfd.h"
 #include "channel/producer.h"
 #include "channel/reattach.h"
 
@@ -101,7 +101,7 @@ ww_status ww_channel_next_event(ww_channel *channel, uint64_t timeout_ns, ww_can
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_params_check(out_event, EVENT_V1_BYTES, "ww_channel_event"));
 	status = next_event(channel, ww_clock_deadline_ns(timeout_ns), &event);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	if (status != WW_OK)
 		return status;
 	return ww_params_write(out_event, &event, sizeof(event), EVENT_V1_BYTES,
@@ -164,6 +164,6 @@ ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(check_wait(channel, count));
 	status = wait_consumers(channel, count, ww_clock_deadline_ns(timeout_ns));
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return status;
 }

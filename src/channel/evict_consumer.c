@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "channel/eviction_request.h"
-#include "channel/notice.h"
+#include "channel/eventfd.h"
 #include "channel/producer.h"
 
 ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)
@@ -35,6 +35,6 @@ ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)
 	if (channel->is_observer)
 		return ww_eviction_request_put(channel, view);
 	ww_producer_evict(ww_producer_of(channel), view, WW_WIRE_CHANNEL_EVICTION_REASON_HAND);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return WW_OK;
 }

@@ -13,7 +13,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
-#include "channel/notice.h"
+#include "channel/eventfd.h"
 #include "channel/producer.h"
 #include "device/stream.h"
 
@@ -51,9 +51,9 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(enter_producer(channel, out_frame, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
-	ww_channel_pause_notice(channel);
+	ww_eventfd_pause(channel->eventfd);
 	status = ww_producer_acquire(ww_producer_of(channel), stream, timeout_ns, out_frame);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return status;
 }
 
@@ -119,7 +119,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	wake_consumers(producer);
 	if (!stream)
 		ww_producer_take_back_early(producer);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return WW_OK;
 }
 
@@ -141,7 +141,7 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 	}
 	ww_producer_give_back(producer, slot);
 	channel->held--;
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return WW_OK;
 }
 
@@ -167,9 +167,9 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(enter_consumer(channel, out_frame, "receive"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
-	ww_channel_pause_notice(channel);
+	ww_eventfd_pause(channel->eventfd);
 	status = ww_consumer_receive(ww_consumer_of(channel), stream, timeout_ns, out_frame);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return status;
 }
 
@@ -179,6 +179,6 @@ ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, 
 
 	ww_try(enter_consumer(channel, frame, "release"));
 	status = ww_consumer_release(ww_consumer_of(channel), frame, stream);
-	ww_channel_set_notice(channel);
+	ww_channel_eventfd_set(channel);
 	return status;
 }

@@ -36,7 +36,7 @@ static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
 	return ww_container(channel, struct ww_producer, channel);
 }
 
-/* As ww_readiness_of(), which fills what both sides have. */
+/* As ww_channel_readiness_get(), which fills what both sides have. */
 struct ww_readiness;
 ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness);
 

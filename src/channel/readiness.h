@@ -13,7 +13,9 @@
 #ifndef WW_CHANNEL_READINESS_H
 #define WW_CHANNEL_READINESS_H
 
-#include "channel/channel.h"
+#include "channel/ring.h"
+#include "share/peer_process.h"
+#include "sync/signal_page_map.h"
 
 #define WW_READINESS_WORDS 3
 
@@ -49,17 +51,6 @@ struct ww_readiness {
 	uint32_t members; /* inside the channel, when this was filled */
 };
 
-/* Return: WW_OK; WW_ERR_ACCESS (an observer has no frames to wait for). */
-ww_status ww_readiness_check(const struct ww_channel *channel);
-
-/*
- * What the side of a channel waits for. Called by the thread that uses the channel. May ask the
- * broker which consumers have joined.
- * Return: WW_OK; WW_NOT_READY (it must release, publish or discard one first: it holds as many as
- *         it may); an error, which a call with the channel would return.
- */
-ww_status ww_readiness_of(struct ww_channel *channel, struct ww_readiness *out_readiness);
-
 /* Of a channel that a call would end for at once. */
 void ww_readiness_set_now(struct ww_readiness *readiness);
 
@@ -73,7 +64,7 @@ void ww_readiness_set_end(struct ww_readiness *readiness);
 void ww_readiness_set_consumer(struct ww_readiness *readiness);
 void ww_readiness_set_producer(struct ww_readiness *readiness);
 
-/* Takes or releases references of all that the check reads. */
+/* Takes or releases references of all that the look reads. drop: of a zeroed one, too */
 void ww_readiness_keep(struct ww_readiness *readiness);
 void ww_readiness_drop(struct ww_readiness *readiness);
 

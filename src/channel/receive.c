@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/prefetch.h"
-#include "channel/readiness.h"
 #include "channel/reattach.h"
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "channel/consumer.h"
-#include "channel/notice.h"
+#include "channel/eventfd.h"
 #include "channel/producer.h"
 #include "share/sync_object.h"
 #include "share/token_export.h"
@@ -24,7 +24,7 @@ ww_channel *ww_channel_unref(ww_channel *channel)
 {
 	if (!channel || !ww_ref_put(&channel->ref))
 		return NULL;
-	channel->notice = ww_channel_notice_free(channel->notice);
+	ww_channel_eventfd_end(channel);
 	if (channel->is_producer)
 		ww_producer_free(ww_producer_of(channel));
 	else

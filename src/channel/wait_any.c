@@ -12,8 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "channel/notice.h"
-#include "channel/readiness.h"
+#include "channel/eventfd.h"
 
 #define NONE UINT32_MAX
 
@@ -44,7 +43,7 @@ static void look_at_all(struct waiting *waiting)
 		ww_status status;
 
 		ww_channel_check_deadline(waiting->channels[i]);
-		status = ww_readiness_of(waiting->channels[i], readiness);
+		status = ww_channel_readiness_get(waiting->channels[i], readiness);
 		if (status == WW_NOT_READY) {
 			readiness->look = NULL; /* not before the caller gives one back */
 			continue;
@@ -141,7 +140,7 @@ static ww_status check_channels(ww_channel *const *channels, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		ww_require(channels[i], "ww_channel_wait_any: a channel is NULL");
 		ww_try(ww_ref_check(&channels[i]->ref, "a channel"));
-		ww_try(ww_readiness_check(channels[i]));
+		ww_try(ww_channel_readiness_check(channels[i]));
 		for (uint32_t j = 0; j < i; j++)
 			ww_require(channels[j] != channels[i],
 				"ww_channel_wait_any: a channel is there twice");
@@ -164,10 +163,10 @@ ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count, uint6
 	if (!waiting.of)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot wait for channels: out of memory");
 	for (uint32_t i = 0; i < count; i++)
-		ww_channel_pause_notice(channels[i]);
+		ww_eventfd_pause(channels[i]->eventfd);
 	status = wait_for_any(&waiting, ww_clock_deadline_ns(timeout_ns));
 	for (uint32_t i = 0; i < count; i++)
-		ww_channel_set_notice(channels[i]);
+		ww_channel_eventfd_set(channels[i]);
 	free(waiting.of);
 	if (status != WW_OK)
 		return status;

@@ -12,12 +12,12 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "base/thread.h"
 
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_map memories WW_PER_PROCESS; /* under lock */
@@ -230,21 +230,13 @@ static void *keeper_run(void *unused)
 	return unused;
 }
 
-/* Signals are the program's business: its own threads get them. Return: whether there is one. */
+/* Return: whether there is one. */
 static bool keeper_start(void)
 {
-	sigset_t all;
-	sigset_t before;
 	pthread_t thread;
-	int error;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, keeper_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error)
+	if (ww_thread_start(&thread, "ww-memories", keeper_run, NULL))
 		return false;
-	(void)pthread_setname_np(thread, "ww-memories");
 	pthread_detach(thread);
 	return true;
 }

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/stream.h"
-#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
@@ -345,13 +344,13 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(enter(queue, out_frame, "receive"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns));
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return status;
 }
 
-/* --- as the notifier looks --- */
+/* --- as the thread of eventfds looks --- */
 
 /* As check_unsure(), which says it once. */
 static bool has_lost_unsure(const struct ww_work_queue *queue)
@@ -491,9 +490,9 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_frame 
 
 	ww_try(enter(queue, frame, "acknowledge"));
 	ww_try(find_held(queue, frame, &held));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	status = acknowledge(queue, held, frame, stream);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return status;
 }
 
@@ -507,9 +506,9 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *fram
 	ww_try(find_held(queue, frame, &held));
 	if (!ww_queue_ring_is_left(held->ring))
 		return WW_NOT_READY;
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	status = finish_held(queue, held, frame, stream);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return status;
 }
 
@@ -520,9 +519,9 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_frame *fram
 
 	ww_try(enter(queue, frame, "reject"));
 	ww_try(find_held(queue, frame, &held));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	is_ours = held->is_finished || give_back(queue, held);
 	release_frame(queue, held);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return is_ours ? WW_OK : fail_changed(frame);
 }

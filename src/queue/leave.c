@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 
@@ -72,7 +71,7 @@ void ww_queue_free(struct ww_work_queue *queue)
 
 	if (!queue)
 		return;
-	ww_queue_notice_end(queue);
+	queue->eventfd = ww_eventfd_free(queue->eventfd);
 	leave(queue);
 	ww_timeline_drop(queue->timeline);
 	while ((link = ww_list_take_first(&queue->rings)))
@@ -118,6 +117,6 @@ ww_status ww_work_queue_close(ww_work_queue *queue)
 			"process that made it do that, or a producer");
 	ww_queue_roster_close(&queue->roster);
 	ww_queue_bell_ring(&queue->bell);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return WW_OK;
 }

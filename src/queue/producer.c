@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/stream.h"
-#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
@@ -242,9 +241,9 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(enter(queue, out_frame, "acquire"));
 	if (stream)
 		ww_try(ww_stream_check_order(stream));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	status = acquire(&acquiring, timeout_ns, &slot);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	if (status != WW_OK)
 		return status;
 	ww_queue_place_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
@@ -252,7 +251,7 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	return WW_OK;
 }
 
-/* --- as the notifier looks --- */
+/* --- as the thread of eventfds looks --- */
 
 static enum ww_await_look look_at_own_work(const struct ww_work_queue *queue, uint64_t ready)
 {
@@ -311,7 +310,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	ww_try(ww_frame_check(frame, &queue->frame_form));
 	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "publish"));
 	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	own = ww_queue_own_ring(queue);
 	slot = &queue->slots[frame->slot];
 	frame->number = ++queue->published;
@@ -323,7 +322,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	ww_queue_claim_offer(&own->claims, frame->slot, frame->number);
 	ww_ring_publish(&own->ring, frame->slot, frame->number, frame->submitted_ns);
 	ww_queue_bell_ring(&queue->bell);
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return WW_OK;
 }
 
@@ -335,11 +334,11 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *fra
 	ww_try(enter(queue, frame, "discard"));
 	ww_try(check_held(queue, frame));
 	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
-	ww_queue_notice_pause(queue);
+	ww_eventfd_pause(queue->eventfd);
 	if (value) /* else earlier work of ours may still use it */
 		queue->slots[frame->slot].ready = value;
 	queue->slots[frame->slot].is_held = false;
 	queue->held--;
-	ww_queue_notice_set(queue);
+	ww_queue_eventfd_set(queue);
 	return WW_OK;
 }

@@ -105,3 +105,25 @@ void ww_queue_place_frame(const struct ww_work_queue *queue, const struct ww_que
 	ww_frame_place(frame, &queue->frame_form, slot, ww_memory_pointer(ring->memory),
 		ww_memory_host_pointer(ring->memory), ww_ring_metadata(&ring->ring, slot));
 }
+
+/* --- event loops --- */
+
+/* A call would fail with WW_ERR_STATE until the caller gives one back. */
+static bool is_full(const struct ww_work_queue *queue)
+{
+	if (ww_queue_is_consumer(queue))
+		return queue->held >= queue->form.held_max;
+	return queue->held >= queue->form.slot_count && !ww_queue_roster_is_closed(&queue->roster);
+}
+
+void ww_queue_eventfd_set(struct ww_work_queue *queue)
+{
+	if (!queue->eventfd)
+		return;
+	ww_eventfd_pause(queue->eventfd);
+	queue->armed_ns = ww_clock_now_ns();
+	if (is_full(queue))
+		ww_eventfd_say(queue->eventfd, false);
+	else
+		ww_eventfd_arm(queue->eventfd);
+}

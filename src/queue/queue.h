@@ -15,6 +15,7 @@
 
 #include <warpway/work_queue.h>
 
+#include "base/eventfd.h"
 #include "base/list.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
@@ -104,7 +105,8 @@ struct ww_work_queue {
 	uint64_t received;
 	uint64_t lost;
 
-	struct ww_queue_notice *notice; /* owned; NULL: no call asked for a descriptor */
+	struct ww_eventfd *eventfd; /* owned; NULL: no call asked for a descriptor */
+	uint64_t armed_ns;          /* when it was armed */
 };
 
 /* @form, @role: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */
@@ -151,6 +153,16 @@ bool ww_queue_give_back(struct ww_work_queue *queue, struct ww_queue_ring *ring,
 /* What each call for a frame begins with. @action: "acquire" */
 ww_status ww_queue_enter(const struct ww_work_queue *queue, const struct ww_frame *frame,
 	const char *action);
+
+/*
+ * After each call of a producer or consumer; ww_eventfd_pause() is before it. Without a descriptor
+ * this is one load.
+ */
+void ww_queue_eventfd_set(struct ww_work_queue *queue);
+
+/* consumer.c and producer.c: whether a call without a stream would wait. */
+enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t now_ns);
+enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue);
 
 /* Tells the caller where the frame of a slot is. */
 void ww_queue_place_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,

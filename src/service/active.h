@@ -12,7 +12,7 @@
  * client can clear the bit, since all that may call write the bell. So the server looks at all
  * clients when it looks which have ended (WW_PEER_LOOK_NS).
  *
- * By the leader, or by the thread of watch.h when no thread serves.
+ * By the leader, or by the thread of eventfd.h when no thread serves.
  */
 #ifndef WW_SERVICE_ACTIVE_H
 #define WW_SERVICE_ACTIVE_H

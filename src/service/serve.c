@@ -22,7 +22,7 @@
 #include "service/depends.h"
 #include "service/device_fault.h"
 #include "service/late.h"
-#include "service/watch.h"
+#include "service/eventfd.h"
 #include "wire/signal_page.h"
 
 /* A driver for the H200 waits with about 1,000 signals in a stream; a call may have two. */
@@ -588,8 +588,8 @@ ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *
 		return ww_fail(WW_ERR_STATE,
 			"cannot serve: the service is not started; call ww_service_start() when its "
 			"functions are offered");
-	ww_service_watch_pause(service);
+	ww_service_eventfd_pause(service);
 	status = serve(service, timeout_ns ? ww_clock_deadline_ns(timeout_ns) : 0);
-	ww_service_watch_resume(service);
+	ww_service_eventfd_resume(service);
 	return status;
 }

@@ -26,7 +26,7 @@
 #include "service/allocation.h"
 #include "service/builtin.h"
 #include "service/call.h"
-#include "service/watch.h"
+#include "service/eventfd.h"
 #include "share/choose_broker.h"
 #include "group/peer_process.h"
 #include "share/sync_object.h"
@@ -155,7 +155,7 @@ static void calls_fini(struct ww_service *service)
 
 static void service_free(struct ww_service *service)
 {
-	ww_service_watch_fini(service);
+	ww_service_eventfd_fini(service);
 	ww_after_streams_fini(service);
 	finish_work(service);
 	if (service->page.mapping)

@@ -101,9 +101,9 @@ struct ww_service {
 	_Atomic(bool) is_faulty;  /* set once, after the next one (device_fault.h) */
 	char fault[WW_ERROR_MESSAGE_BYTES]; /* what the driver says */
 
-	pthread_mutex_t lock;           /* of all that follows */
-	struct ww_service_watch *watch; /* owned; NULL: no call asked for a descriptor */
-	pthread_cond_t led;             /* there is no leader */
+	pthread_mutex_t lock;               /* of all that follows */
+	struct ww_service_eventfd *eventfd; /* owned; NULL: no call asked for a descriptor */
+	pthread_cond_t led;                 /* there is no leader */
 	bool has_leader;
 	uint32_t waiting; /* threads that would lead */
 	uint32_t running; /* calls that were started, or are about to be, and have not ended */
@@ -169,7 +169,7 @@ void ww_service_end_done(struct ww_service *service);
 
 /*
  * Whether ww_service_serve() would find something to do (serve.c), or why not. By the leader, or by
- * the thread of watch.h when no thread serves, as are the next ones.
+ * the thread of eventfd.h when no thread serves, as are the next ones.
  */
 enum ww_await_look ww_service_look(struct ww_service *service);
 

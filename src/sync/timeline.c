@@ -12,7 +12,6 @@
  * processes; the first piece of work in that order that is not done can therefore always run,
  * whichever hardware queues streams share.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/eventfd.h"
 #include "base/fd.h"
 #include "base/params.h"
 #include "base/process.h"
@@ -522,18 +522,13 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 
 /* --- event loops --- */
 
-struct notice {
-	int fd;
-};
-
 /* Runs on a stream's thread, or on one of the driver's: no CUDA, nothing of ours. */
-static void notify(void *context)
+static void make_readable(void *context)
 {
-	struct notice *notice = context;
+	int fd = (int)(intptr_t)context;
 
-	(void)eventfd_write(notice->fd, 1);
-	close(notice->fd);
-	free(notice);
+	(void)eventfd_write(fd, 1);
+	close(fd);
 }
 
 /* That the stream waits is no harm where no other work can be stuck behind it. */
@@ -546,22 +541,22 @@ static ww_status check_guard(const struct ww_timeline *timeline, const struct ww
 		"its server is of another user; use a stream of the host device");
 }
 
-static ww_status enqueue_notice(ww_stream *stream, struct notice *notice, int fd)
+/* The stream closes its own duplicate. */
+static ww_status enqueue_readable(ww_stream *stream, int fd)
 {
 	ww_status status;
+	int own;
 
-	ww_try(ww_fd_duplicate(fd, &notice->fd));
-	status = ww_stream_call(stream, notify, notice);
+	ww_try(ww_fd_duplicate(fd, &own));
+	status = ww_stream_call(stream, make_readable, (void *)(intptr_t)own);
 	if (status < 0)
-		ww_fd_close(notice->fd);
+		ww_fd_close(own);
 	return status;
 }
 
 ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t value, int *out_fd)
 {
 	WW_AUTO_FD int fd = -1;
-	struct notice *notice;
-	ww_status status;
 
 	ww_clear(out_fd, -1);
 	ww_try(ww_process_enter());
@@ -571,19 +566,9 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t
 	ww_try(check_wait(value, 0));
 	ww_try(check_guard(timeline, stream));
 	ww_try(ww_stream_check_order(stream));
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fd < 0)
-		return ww_fail_errno(errno, NULL, "cannot make an eventfd");
-	notice = malloc(sizeof(*notice));
-	if (!notice)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot note who is to be told: out of memory");
-	status = ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, false);
-	if (status == WW_OK)
-		status = enqueue_notice(stream, notice, fd);
-	if (status < 0) {
-		free(notice);
-		return status;
-	}
+	ww_try(ww_eventfd_open(&fd));
+	ww_try(ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, false));
+	ww_try(enqueue_readable(stream, fd));
 	*out_fd = ww_fd_steal(&fd);
 	return WW_OK;
 }

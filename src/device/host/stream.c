@@ -18,7 +18,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "base/thread.h"
 #include "device/host/host.h"
 #include "device/mapping.h"
 #include "device/native_stream.h"
@@ -188,20 +188,6 @@ static void *stream_thread(void *argument)
 	return NULL;
 }
 
-/* Signals are the program's business: its own threads get them. */
-static int start_thread(struct host_stream *stream)
-{
-	sigset_t all;
-	sigset_t before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&stream->thread, NULL, stream_thread, stream);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out_stream)
 {
 	struct host_stream *stream = calloc(1, sizeof(*stream));
@@ -218,7 +204,7 @@ ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out
 		stream_free(stream);
 		return WW_ERR_NO_MEMORY;
 	}
-	error = start_thread(stream);
+	error = ww_thread_start(&stream->thread, NULL, stream_thread, stream);
 	if (error) {
 		stream_free(stream);
 		return ww_fail_errno(error, error == EAGAIN ? "raise the limit (ulimit -u)" : NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.h - the descriptor of a service for event loops
+ * eventfd.h - the descriptor of a service for event loops
  *
  *   serve begins ──> the thread rests ──serve ends──> not readable; the thread looks and sleeps
  *                        ^                                          │
@@ -10,16 +10,16 @@
  * sleeps on the bell, and forgets clients that have ended. A thread that serves waits until it
  * rests, so the two never look at clients at the same time.
  */
-#ifndef WW_SERVICE_WATCH_H
-#define WW_SERVICE_WATCH_H
+#ifndef WW_SERVICE_EVENTFD_H
+#define WW_SERVICE_EVENTFD_H
 
 #include "service/service.h"
 
 /* Around a thread's serving. */
-void ww_service_watch_pause(struct ww_service *service);
-void ww_service_watch_resume(struct ww_service *service);
+void ww_service_eventfd_pause(struct ww_service *service);
+void ww_service_eventfd_resume(struct ww_service *service);
 
 /* Ends the thread, if there is one. Leaves duplicates readable. */
-void ww_service_watch_fini(struct ww_service *service);
+void ww_service_eventfd_fini(struct ww_service *service);
 
 #endif
