@@ -90,12 +90,6 @@ static enum ww_slot_use look_at_use(struct acquiring *acquiring, uint32_t slot, 
 	return WW_SLOT_NEEDED;
 }
 
-static void withhold(struct ww_producer *producer, struct ww_producer_slot *slot)
-{
-	ww_list_remove(&slot->link);
-	ww_list_append(&producer->withheld_slots, &slot->link);
-}
-
 /*
  * What becomes of a slot that is closed. If consumers could not be met, or one uses it, or may, it
  * is opened again. Return: as take_back().
@@ -116,7 +110,8 @@ static ww_status decide(struct acquiring *acquiring, struct ww_producer_slot *sl
 	slot->releasing = use == WW_SLOT_UNUSED && acquiring->is_releasing ? slot->frame : 0;
 	if (use == WW_SLOT_UNUSED)
 		return WW_OK;
-	withhold(producer, slot);
+	ww_list_remove(&slot->link);
+	ww_list_append(&producer->withheld_slots, &slot->link);
 	return WW_ERR_EVICTED;
 }
 
@@ -177,13 +172,6 @@ static ww_status take_published(struct acquiring *acquiring, struct ww_producer_
 
 /* --- acquire --- */
 
-/* Of several values the one that is reached first is waited for. */
-static void note_own_value(struct acquiring *acquiring, uint64_t value)
-{
-	if (acquiring->own_value == 0 || value < acquiring->own_value)
-		acquiring->own_value = value;
-}
-
 /* What a stream waits for before it writes a slot. */
 struct slot_waits {
 	struct ww_stream_wait_for cells[WW_CHANNEL_CONSUMERS_MAX + 1];
@@ -232,25 +220,22 @@ static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, uint64
 	return WW_OK;
 }
 
-/* Whether all that a stream does comes after its own earlier work on the slot anyway. */
-static bool is_behind_own_work(const ww_stream *stream, const struct ww_producer_slot *slot)
-{
-	return stream && stream->serial != 0 && stream->serial == slot->ready_by;
-}
-
 /* The slot's bytes are the caller's, once the stream has waited. */
 static ww_status order_slot(struct acquiring *acquiring, const struct ww_producer_slot *slot)
 {
 	struct ww_producer *producer = acquiring->producer;
 	const struct ww_timeline *timeline = producer->channel.timeline;
+	const ww_stream *stream = acquiring->stream;
+	/* All that this stream does comes after its own earlier work on the slot anyway. */
+	bool is_behind = stream && stream->serial != 0 && stream->serial == slot->ready_by;
 	struct slot_waits waits;
 	ww_status status = WW_OK;
 
 	waits.count = 0;
-	if (slot->ready && !is_behind_own_work(acquiring->stream, slot) &&
-		slot->ready > ww_timeline_reached(producer->channel.timeline)) {
-		if (!acquiring->stream) {
-			note_own_value(acquiring, slot->ready);
+	if (slot->ready && !is_behind && slot->ready > ww_timeline_reached(timeline)) {
+		if (!stream) { /* of several values the one that is reached first is waited for */
+			if (acquiring->own_value == 0 || slot->ready < acquiring->own_value)
+				acquiring->own_value = slot->ready;
 			return WW_NOT_READY;
 		}
 		ww_try(add_wait(acquiring, &waits, timeline->page, timeline->offset, slot->ready));
@@ -356,18 +341,6 @@ static ww_status take_any(struct acquiring *acquiring, struct ww_producer_slot *
 	take_more(acquiring);
 	acquiring->view = NULL; /* whoever uses another slot is not waited for */
 	return order_slot(acquiring, *out_slot);
-}
-
-/* What is written next is in a consumer's cache: it comes while something else is done. */
-static void prefetch_slot(const struct ww_producer *producer, const struct ww_list *link)
-{
-	const struct ww_channel *channel = &producer->channel;
-	uint32_t slot = slot_index(producer,
-		ww_container(link, const struct ww_producer_slot, link));
-
-	ww_prefetch_to_write(ww_ring_slot(&channel->ring, slot));
-	if (channel->host_pointer)
-		ww_prefetch_to_write(channel->host_pointer + slot * channel->form.slot_bytes);
 }
 
 static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
@@ -505,13 +478,21 @@ static void forget_ended(struct ww_producer *producer)
 /* Only here are the consumers' marks read: otherwise these stay in the consumers' own caches. */
 static void prepare_take_back(struct ww_producer *producer)
 {
-	const struct ww_list *link = producer->published_slots.next;
+	const struct ww_channel *channel = &producer->channel;
+	struct ww_list *link = producer->published_slots.next;
 
-	ww_consumers_prefetch(&producer->channel.consumers);
+	ww_consumers_prefetch(&channel->consumers);
 	for (uint32_t i = 0; i < take_back_most(producer); i++, link = link->next) {
+		uint32_t slot;
+
 		if (link == &producer->published_slots)
 			break;
-		prefetch_slot(producer, link);
+		/* A consumer's cache has it: it comes while something else is done. */
+		slot = slot_index(producer, slot_of(link));
+		ww_prefetch_to_write(ww_ring_slot(&channel->ring, slot));
+		if (channel->host_pointer)
+			ww_prefetch_to_write(
+				channel->host_pointer + slot * channel->form.slot_bytes);
 	}
 	forget_ended(producer);
 }
@@ -539,42 +520,27 @@ void ww_producer_take_back_early(struct ww_producer *producer)
 	ww_error_restore(&record);
 }
 
-/* For consumers that have left: their marks say so, which are read only now and then. */
-static bool is_time_to_look(const struct acquiring *acquiring)
-{
-	const struct ww_producer *producer = acquiring->producer;
-
-	return producer->published - producer->looked_at >= FRAMES_PER_LOOK;
-}
-
 static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
 {
-	struct ww_channel *channel = &acquiring->producer->channel;
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_channel *channel = &producer->channel;
 	ww_status status;
 
 	acquiring->view = NULL;
 	acquiring->own_value = 0;
-	ww_try(ww_producer_check_name(acquiring->producer));
+	ww_try(ww_producer_check_name(producer));
 	ww_channel_check_deadline(channel);
-	if (ww_list_is_empty(&acquiring->producer->free_slots))
-		prepare_take_back(acquiring->producer);
-	else if (ww_consumers_has_any_ended(&channel->consumers) || is_time_to_look(acquiring))
-		forget_ended(acquiring->producer);
+	if (ww_list_is_empty(&producer->free_slots))
+		prepare_take_back(producer);
+	else if (ww_consumers_has_any_ended(&channel->consumers) ||
+		producer->published - producer->looked_at >= FRAMES_PER_LOOK)
+		forget_ended(producer); /* marks say which have left; they are read now and then */
 	status = check_ahead(acquiring);
 	if (status == WW_OK)
 		status = try_acquire(acquiring, out_slot);
 	if (status == WW_OK || status == WW_NOT_READY)
 		ww_producer_note_blocker(channel, status == WW_OK ? NULL : acquiring->view);
 	return status;
-}
-
-/*
- * A process has joined the channel, or asks for an eviction (eviction_request.h). Return: WW_OK (it
- * is time to try again); WW_NOT_READY (there is nothing new); as ww_consumers_meet().
- */
-static ww_status look_at_newcomers(struct ww_channel *channel)
-{
-	return ww_consumers_have_come(channel) ? ww_consumers_meet(channel) : WW_NOT_READY;
 }
 
 static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
@@ -595,7 +561,9 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 			deadline_ns = ww_clock_deadline_ns(timeout_ns);
 		if (ww_producer_look_at_blocker(acquiring->producer))
 			continue;
-		status = look_at_newcomers(channel);
+		/* A process has joined, or asks for an eviction (eviction_request.h). */
+		if (ww_consumers_have_come(channel))
+			status = ww_consumers_meet(channel);
 		if (status < 0)
 			return status;
 		/* Others may put objects inside the channel without end: then the time counts. */

@@ -67,27 +67,21 @@ static struct ww_producer_slot *find_held(struct ww_producer *producer,
 		: NULL;
 }
 
-/* Return: whether all consumers are known. */
-static bool meet_newcomers(struct ww_channel *channel)
+/* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
+static void wake_consumers(struct ww_channel *channel)
 {
 	struct ww_error record;
-	ww_status status;
+	ww_status status = WW_OK;
 
-	if (ww_consumers_are_met(channel)) /* then no record need be kept */
-		return true;
-	ww_error_save(&record);
-	status = ww_consumers_meet(channel);
-	ww_error_restore(&record);
-	return status == WW_OK;
-}
-
-/* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
-static void wake_consumers(struct ww_producer *producer)
-{
-	if (meet_newcomers(&producer->channel))
-		ww_consumers_wake(&producer->channel.consumers, &producer->channel.ring);
+	if (!ww_consumers_are_met(channel)) { /* else no record need be kept */
+		ww_error_save(&record);
+		status = ww_consumers_meet(channel);
+		ww_error_restore(&record);
+	}
+	if (status == WW_OK)
+		ww_consumers_wake(&channel->consumers, &channel->ring);
 	else
-		ww_ring_wake(&producer->channel.ring);
+		ww_ring_wake(&channel->ring);
 }
 
 ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream)
@@ -116,7 +110,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_frame_write(frame, slot->ready, ww_ring_slot(&channel->ring, frame->slot));
 	ww_list_append(&producer->published_slots, &slot->link);
 	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
-	wake_consumers(producer);
+	wake_consumers(channel);
 	if (!stream)
 		ww_producer_take_back_early(producer);
 	ww_channel_eventfd_set(channel);

@@ -6,21 +6,9 @@
 
 #include <string.h>
 
+#include "frame/frame.h"
 #include "share/inside.h"
 #include "sync/wait_result.h"
-
-/* What has been reached, or never will be, is done. */
-static enum ww_await_look look_at_value(const struct ww_layout_signal_cell *cell, uint64_t value)
-{
-	struct ww_signal_look look;
-
-	if (value == 0 || value > WW_SIGNAL_VALUE_MAX)
-		return WW_AWAIT_DONE;
-	ww_signal_cell_look(cell, &look);
-	if (ww_wait_result_of(&look, value) != WW_NOT_READY)
-		return WW_AWAIT_DONE;
-	return look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
-}
 
 /* Of a consumer whose end the kernel has not reported: until then its work may read. */
 static enum ww_await_look look_at_release(const struct ww_layout_signal_cell *cell, uint64_t value)
@@ -42,11 +30,6 @@ static bool has_ended(const struct ww_readiness *readiness)
 		ww_peer_process_has_ended(readiness->peer_process);
 }
 
-static bool find_slot(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot)
-{
-	return ww_ring_find(ring, frame, out_slot) && ww_ring_has(ring, *out_slot, frame);
-}
-
 /* As receive finds a frame. If the producer changes the ring meanwhile, a later look says more. */
 static enum ww_await_look look_at_frames(const struct ww_readiness *readiness, uint64_t published)
 {
@@ -61,9 +44,9 @@ static enum ww_await_look look_at_frames(const struct ww_readiness *readiness, u
 		uint64_t frame = readiness->is_latest ? published - i : first + i;
 		uint32_t slot;
 
-		if (!find_slot(ring, frame, &slot))
+		if (!ww_ring_find(ring, frame, &slot) || !ww_ring_has(ring, slot, frame))
 			continue;
-		last = look_at_value(readiness->peer_cell, ww_ring_slot(ring, slot)->ready);
+		last = ww_frame_await(readiness->peer_cell, ww_ring_slot(ring, slot)->ready);
 		if (last == WW_AWAIT_DONE)
 			return last;
 		is_pending = true;
@@ -79,7 +62,7 @@ static enum ww_await_look look_at_frames(const struct ww_readiness *readiness, u
 
 static enum ww_await_look look_at_consumer(const struct ww_readiness *readiness)
 {
-	enum ww_await_look own = look_at_value(readiness->own_cell, readiness->own_value);
+	enum ww_await_look own = ww_frame_await(readiness->own_cell, readiness->own_value);
 	uint64_t published = ww_ring_published(&readiness->ring);
 	struct ww_signal_look look;
 
@@ -101,7 +84,7 @@ static enum ww_await_look look_at_consumer(const struct ww_readiness *readiness)
 /* A slot that waits for our own work, or one that waits for a consumer: whichever is first. */
 static enum ww_await_look look_at_producer(const struct ww_readiness *readiness)
 {
-	enum ww_await_look own = look_at_value(readiness->own_cell, readiness->own_value);
+	enum ww_await_look own = ww_frame_await(readiness->own_cell, readiness->own_value);
 	enum ww_await_look peer = WW_AWAIT_SLEEP;
 	const struct ww_signal_map *page = readiness->peer_page;
 	enum ww_slot_use use;

@@ -67,28 +67,6 @@ static bool is_producer_lost(const struct ww_consumer *consumer)
 		ww_peer_process_has_ended(consumer->process);
 }
 
-/* There is one: wait_for_room() has seen to it. */
-static uint32_t find_free_mark(const struct ww_consumer *consumer)
-{
-	uint32_t mark = 0;
-
-	while (consumer->held[mark].frame || consumer->releasing[mark])
-		mark++;
-	return mark;
-}
-
-/* What is read next is in another processor's cache: it is to come while the mark is stored. */
-static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
-{
-	const struct ww_channel *channel = &consumer->channel;
-	const char *bytes = channel->host_pointer;
-
-	ww_prefetch_to_read(ww_ring_slot(&channel->ring, slot));
-	ww_prefetch_to_write(&consumer->marks.header->next); /* the producer has read it */
-	if (bytes)
-		ww_prefetch_to_read(bytes + slot * channel->form.slot_bytes);
-}
-
 /* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
 static bool mark_slot(struct receiving *receiving, uint32_t slot, uint64_t frame)
 {
@@ -97,7 +75,9 @@ static bool mark_slot(struct receiving *receiving, uint32_t slot, uint64_t frame
 	struct ww_held_frame *found = &receiving->found;
 
 	found->slot = slot;
-	found->mark = find_free_mark(consumer);
+	found->mark = 0;
+	while (consumer->held[found->mark].frame || consumer->releasing[found->mark])
+		found->mark++; /* there is a free one: wait_for_room() has seen to it */
 	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, slot, frame)) {
 		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
 		return false;
@@ -114,11 +94,17 @@ static bool mark_slot(struct receiving *receiving, uint32_t slot, uint64_t frame
 static bool mark_frame(struct receiving *receiving, uint64_t frame)
 {
 	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_channel *channel = &consumer->channel;
+	const char *bytes = channel->host_pointer;
 	uint32_t slot;
 
-	if (!ww_ring_find(&consumer->channel.ring, frame, &slot))
+	if (!ww_ring_find(&channel->ring, frame, &slot))
 		return false;
-	prefetch_frame(consumer, slot);
+	/* Another processor's cache has it: it is to come while the mark is stored. */
+	ww_prefetch_to_read(ww_ring_slot(&channel->ring, slot));
+	ww_prefetch_to_write(&consumer->marks.header->next); /* the producer has read it */
+	if (bytes)
+		ww_prefetch_to_read(bytes + slot * channel->form.slot_bytes);
 	return mark_slot(receiving, slot, frame);
 }
 
@@ -141,18 +127,6 @@ static bool mark_latest(struct receiving *receiving, uint64_t published)
 	return false;
 }
 
-/*
- * With policy block no frame is gone while the producer lives: if it is missing, the producer has
- * closed its slot, and opens it again when it sees that this consumer needs the frame.
- */
-static bool is_missing_for_now(struct receiving *receiving, uint64_t frame)
-{
-	const struct ww_consumer *consumer = receiving->consumer;
-
-	return consumer->channel.form.policy == WW_CHANNEL_BLOCK && !is_producer_lost(consumer) &&
-		frame == consumer->next;
-}
-
 /* The next frame that is there; those before it are gone. */
 static bool mark_next(struct receiving *receiving, uint64_t published)
 {
@@ -165,7 +139,13 @@ static bool mark_next(struct receiving *receiving, uint64_t published)
 	for (; frame <= published; frame++) {
 		if (mark_frame(receiving, frame))
 			return true;
-		if (is_missing_for_now(receiving, frame))
+		/*
+		 * With policy block no frame is gone while the producer lives: if it is missing,
+		 * the producer has closed its slot, and opens it again when it sees that this
+		 * consumer needs the frame.
+		 */
+		if (consumer->channel.form.policy == WW_CHANNEL_BLOCK &&
+			!is_producer_lost(consumer) && frame == consumer->next)
 			return false;
 		if (mark_frame(receiving, frame)) /* it came before the producer ended */
 			return true;
@@ -250,19 +230,11 @@ static ww_status describe_frame(const struct receiving *receiving, struct ww_fra
 	return WW_OK;
 }
 
-static void keep_frame(struct ww_consumer *consumer, const struct ww_held_frame *found)
-{
-	consumer->held[found->mark] = *found;
-	consumer->next_slots[consumer->last_slot] = found->slot;
-	consumer->last_slot = found->slot;
-	consumer->channel.held++;
-	consumer->received++;
-	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
-}
-
 /* The marked frame. Return: as order_frame(); WW_ERR_PROTOCOL. */
 static ww_status receive_found(struct receiving *receiving, struct ww_frame *out_frame)
 {
+	struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_held_frame *found = &receiving->found;
 	ww_status status = order_frame(receiving);
 
 	if (status != WW_OK)
@@ -272,15 +244,13 @@ static ww_status receive_found(struct receiving *receiving, struct ww_frame *out
 		unmark(receiving);
 		return status;
 	}
-	keep_frame(receiving->consumer, &receiving->found);
+	consumer->held[found->mark] = *found;
+	consumer->next_slots[consumer->last_slot] = found->slot;
+	consumer->last_slot = found->slot;
+	consumer->channel.held++;
+	consumer->received++;
+	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
 	return WW_OK;
-}
-
-static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_frame)
-{
-	ww_status status = find_frame(receiving);
-
-	return status == WW_OK ? receive_found(receiving, out_frame) : status;
 }
 
 /* --- waiting --- */
@@ -622,7 +592,9 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 
 		ww_try(ww_frame_require_known(channel->timeline, &channel->frame_form, "receive"));
 		ww_channel_check_deadline(channel);
-		status = try_receive(receiving, out_frame);
+		status = find_frame(receiving);
+		if (status == WW_OK)
+			status = receive_found(receiving, out_frame);
 		if (status == WW_NOT_READY && ww_consumer_is_evicted(consumer))
 			return fail_evicted(consumer);
 		if (status != WW_NOT_READY)
@@ -639,26 +611,6 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 	}
 }
 
-/* Goes on with the next producer, if that was asked for. */
-static ww_status receive(struct receiving *receiving, struct ww_frame *out_frame)
-{
-	struct ww_consumer *consumer = receiving->consumer;
-	ww_status status = receive_from_one(receiving, out_frame);
-
-	while (consumer->reattach && (receiving->is_over || status == WW_ERR_EVICTED)) {
-		bool is_told = goes_on(consumer);
-
-		consumer->reattach->has_told_end = true;
-		if (!is_told)
-			return status;
-		status = ww_reattach_wait(consumer, deadline_of(receiving));
-		if (status != WW_OK)
-			return status;
-		status = receive_from_one(receiving, out_frame);
-	}
-	return status;
-}
-
 ww_status ww_consumer_receive(struct ww_consumer *consumer, ww_stream *stream, uint64_t timeout_ns,
 	struct ww_frame *out_frame)
 {
@@ -667,56 +619,59 @@ ww_status ww_consumer_receive(struct ww_consumer *consumer, ww_stream *stream, u
 		.stream = stream,
 		.timeout_ns = timeout_ns,
 	};
+	ww_status status = receive_from_one(&receiving, out_frame);
 
-	return receive(&receiving, out_frame);
+	/* Goes on with the next producer, if that was asked for. */
+	while (consumer->reattach && (receiving.is_over || status == WW_ERR_EVICTED)) {
+		bool is_told = goes_on(consumer);
+
+		consumer->reattach->has_told_end = true;
+		if (!is_told)
+			return status;
+		status = ww_reattach_wait(consumer, deadline_of(&receiving));
+		if (status != WW_OK)
+			return status;
+		status = receive_from_one(&receiving, out_frame);
+	}
+	return status;
 }
 
 /* --- release --- */
 
-static ww_status fail_not_held(const struct ww_frame *frame)
+/*
+ * What is held of a frame, by the consumer or by what it was with a former producer. Return: NULL:
+ * nothing
+ */
+static struct ww_held_frame *find_held(struct ww_consumer *consumer, const struct ww_frame *frame,
+	struct ww_consumer **out_of)
 {
-	return ww_fail(WW_ERR_INVALID,
-		"frame %" PRIu64 " is not held: it was released already, or never received",
-		frame->number);
-}
+	struct ww_consumer *of = NULL;
 
-/* The consumer, or what it was with the producer of a frame. NULL: there is none */
-static struct ww_consumer *consumer_of_frame(struct ww_consumer *consumer,
-	const struct ww_frame *frame)
-{
 	if (frame->generation == consumer->channel.generation)
-		return consumer;
+		of = consumer;
 	ww_list_for_each (link, &consumer->former) {
 		struct ww_consumer *former = ww_container(link, struct ww_consumer, of_current);
 
-		if (frame->generation == former->channel.generation)
-			return former;
+		if (!of && frame->generation == former->channel.generation)
+			of = former;
+	}
+	*out_of = of;
+	for (uint32_t i = 0; of && frame->number && i < of->channel.form.held_max; i++) {
+		if (of->held[i].frame == frame->number)
+			return &of->held[i];
 	}
 	return NULL;
 }
 
-static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *frame,
-	struct ww_held_frame **out_held)
-{
-	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
-		if (frame->number && consumer->held[i].frame == frame->number) {
-			*out_held = &consumer->held[i];
-			return WW_OK;
-		}
-	}
-	return fail_not_held(frame);
-}
-
 /* @consumer:  of the frame's producer */
-static ww_status release(struct ww_consumer *consumer, const struct ww_frame *frame,
+static ww_status release(struct ww_consumer *consumer, struct ww_held_frame *held,
 	ww_stream *stream)
 {
 	struct ww_channel *channel = &consumer->channel;
-	struct ww_held_frame *held;
+	uint64_t frame = held->frame;
 	uint64_t value;
 	ww_status work;
 
-	ww_try(find_held(consumer, frame, &held));
 	ww_try(ww_frame_signal(channel->timeline, stream, &channel->value, &value));
 	work = look_at_work(consumer, held->ready);
 	if (work == WW_NOT_READY)
@@ -727,19 +682,21 @@ static ww_status release(struct ww_consumer *consumer, const struct ww_frame *fr
 		consumer->releasing[held->mark] = value;
 	held->frame = 0;
 	channel->held--;
-	return work == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame->number, consumer->page->header)
-					: WW_OK;
+	return work == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page->header) : WW_OK;
 }
 
 ww_status ww_consumer_release(struct ww_consumer *consumer, const struct ww_frame *frame,
 	ww_stream *stream)
 {
-	struct ww_consumer *of = consumer_of_frame(consumer, frame);
+	struct ww_consumer *of;
+	struct ww_held_frame *held = find_held(consumer, frame, &of);
 	ww_status status;
 
-	if (!of)
-		return fail_not_held(frame);
-	status = release(of, frame, stream);
+	if (!held)
+		return ww_fail(WW_ERR_INVALID,
+			"frame %" PRIu64 " is not held: it was released already, or never received",
+			frame->number);
+	status = release(of, held, stream);
 	ww_reattach_forget_former(consumer);
 	return status;
 }

@@ -33,6 +33,18 @@ ww_status ww_frame_fail_slot(const struct ww_frame *frame)
 		frame->slot);
 }
 
+enum ww_await_look ww_frame_await(const struct ww_layout_signal_cell *cell, uint64_t ready)
+{
+	struct ww_signal_look look;
+
+	if (ready == 0 || ready > WW_SIGNAL_VALUE_MAX)
+		return WW_AWAIT_DONE;
+	ww_signal_cell_look(cell, &look);
+	if (ww_wait_result_of(&look, ready) != WW_NOT_READY)
+		return WW_AWAIT_DONE;
+	return look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
+}
+
 ww_status ww_frame_fail_lost(uint64_t number, const struct ww_layout_signal_page *page)
 {
 	char program[WW_PROGRAM_BYTES];

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/await.h"
 #include "base/error.h"
 #include "frame/form.h"
 #include "sync/timeline.h"
@@ -129,6 +130,9 @@ static inline ww_status ww_frame_look(const struct ww_layout_signal_cell *cell, 
 	status = ww_wait_result_of(&look, ready);
 	return status == WW_NOT_READY && has_ended ? WW_ERR_PEER_LOST : status;
 }
+
+/* Whether a thread that waits for a value need not: it was reached, or never will be. */
+enum ww_await_look ww_frame_await(const struct ww_layout_signal_cell *cell, uint64_t ready);
 
 /* Records that a frame's work was lost. @page: of its producer. Return: WW_ERR_PEER_LOST. */
 ww_status ww_frame_fail_lost(uint64_t number, const struct ww_layout_signal_page *page);

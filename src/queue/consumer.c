@@ -26,19 +26,15 @@ struct receiving {
 	struct ww_frame *frame; /* the caller's */
 };
 
-static uint32_t wanted_state(const struct ww_work_queue *queue)
-{
-	return queue->role == WW_WORK_QUEUE_FAILED ? WW_WIRE_WORK_STATE_FAILED
-						   : WW_WIRE_WORK_STATE_AVAILABLE;
-}
-
 /* The oldest frame of a ring; published is loaded first. */
 static bool find_frame(const struct ww_work_queue *queue, struct ww_queue_ring *ring,
 	struct ww_queue_held *out_found)
 {
 	uint64_t published = ww_ring_published(&ring->ring);
+	uint32_t state = queue->role == WW_WORK_QUEUE_FAILED ? WW_WIRE_WORK_STATE_FAILED
+							     : WW_WIRE_WORK_STATE_AVAILABLE;
 
-	if (!ww_queue_claims_find(&ring->claims, wanted_state(queue), published, &out_found->slot,
+	if (!ww_queue_claims_find(&ring->claims, state, published, &out_found->slot,
 		    &out_found->claim))
 		return false;
 	out_found->ring = ring;
@@ -134,13 +130,6 @@ static ww_status open_frame(struct receiving *receiving)
 	return status;
 }
 
-static void count_repeated(struct ww_work_queue *queue)
-{
-	uint64_t *total = &queue->bell.totals[queue->number].repeated;
-
-	ww_queue_total_set(total, ww_queue_total(total) + 1);
-}
-
 static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *found)
 {
 	uint32_t i = 0;
@@ -150,8 +139,11 @@ static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *
 	queue->frames[i] = *found;
 	queue->held++;
 	queue->received++;
-	if (found->claim.attempts > 1 && queue->role == WW_WORK_QUEUE_CONSUMER)
-		count_repeated(queue);
+	if (found->claim.attempts > 1 && queue->role == WW_WORK_QUEUE_CONSUMER) {
+		uint64_t *total = &queue->bell.totals[queue->number].repeated;
+
+		ww_queue_total_set(total, ww_queue_total(total) + 1);
+	}
 	found->ring->held++;
 	ww_list_remove(&found->ring->member.link); /* the others are first next time */
 	ww_list_append(&queue->rings, &found->ring->member.link);
@@ -200,24 +192,19 @@ static ww_status try_receive(struct receiving *receiving)
 
 /* --- waiting --- */
 
-/* A ring that has been left, and all of whose frames are done or have failed. */
-static bool is_settled(const struct ww_queue_ring *ring)
-{
-	struct ww_queue_counts counts = {0};
-
-	if (!ww_queue_ring_is_left(ring))
-		return false;
-	ww_queue_ring_count(ring, &counts);
-	return counts.available + counts.claimed == 0;
-}
-
 /* Whether no frame comes any more. @is_closed: as it was before the frames were looked at */
 static bool has_ended(const struct ww_work_queue *queue, bool is_closed)
 {
 	if (!is_closed || ww_queue_roster_joined(&queue->roster) != queue->newcomers.seen)
 		return false;
 	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
-		if (!is_settled(ww_queue_ring_of(link)))
+		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
+		struct ww_queue_counts counts = {0};
+
+		if (!ww_queue_ring_is_left(ring))
+			return false;
+		ww_queue_ring_count(ring, &counts);
+		if (counts.available + counts.claimed > 0)
 			return false;
 	}
 	return true;
@@ -279,8 +266,11 @@ static ww_status check_unsure(struct ww_work_queue *queue)
 	return WW_OK;
 }
 
-static ww_status check_state(struct ww_work_queue *queue)
+static ww_status receive(struct receiving *receiving, uint64_t deadline_ns)
 {
+	struct ww_work_queue *queue = receiving->queue;
+	ww_status status = WW_OK;
+
 	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "receive"));
 	ww_try(check_unsure(queue));
 	if (queue->held >= queue->form.held_max)
@@ -288,29 +278,13 @@ static ww_status check_state(struct ww_work_queue *queue)
 			"cannot receive a frame: this consumer holds %" PRIu32
 			" of at most %" PRIu32 " (held_max) already; acknowledge or reject one",
 			queue->held, queue->form.held_max);
-	return WW_OK;
-}
-
-/* What is known of the others is brought up to date. */
-static ww_status look_around(struct ww_work_queue *queue)
-{
-	ww_status status = ww_queue_rings_meet(queue);
-
-	if (status < 0)
-		return status;
-	ww_queue_recover_in_time(queue);
-	return WW_OK;
-}
-
-static ww_status receive(struct receiving *receiving, uint64_t deadline_ns)
-{
-	struct ww_work_queue *queue = receiving->queue;
-	ww_status status = check_state(queue);
-
 	while (status == WW_OK) {
 		bool is_closed = ww_queue_roster_is_closed(&queue->roster); /* before it looks */
 
-		ww_try(look_around(queue));
+		status = ww_queue_rings_meet(queue);
+		if (status < 0)
+			return status;
+		ww_queue_recover_in_time(queue);
 		status = try_receive(receiving);
 		if (status != WW_NOT_READY)
 			return status;
@@ -352,35 +326,22 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 
 /* --- as the thread of eventfds looks --- */
 
-/* As check_unsure(), which says it once. */
-static bool has_lost_unsure(const struct ww_work_queue *queue)
-{
-	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
-		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
-
-		if (ring->unsure_frame &&
-			ww_frame_look(ring->cell, ring->unsure_ready, false) == WW_ERR_PEER_LOST)
-			return true;
-	}
-	return false;
-}
-
-static bool may_recover_any(struct ww_work_queue *queue)
-{
-	ww_list_for_each (link, &queue->rings) {
-		if (ww_queue_may_recover(queue, ww_queue_ring_of(link)))
-			return true;
-	}
-	return false;
-}
-
 enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t now_ns)
 {
 	struct receiving receiving = {.queue = queue};
 
-	if (ww_signal_page_is_lost(queue->timeline->page->header) || has_lost_unsure(queue) ||
-		(now_ns >= queue->look_ns && may_recover_any(queue)))
+	if (ww_signal_page_is_lost(queue->timeline->page->header))
 		return WW_AWAIT_DONE;
+	ww_list_for_each (link, &queue->rings) {
+		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
+
+		/* As check_unsure(), which says it once. */
+		if (ring->unsure_frame &&
+			ww_frame_look(ring->cell, ring->unsure_ready, false) == WW_ERR_PEER_LOST)
+			return WW_AWAIT_DONE;
+		if (now_ns >= queue->look_ns && ww_queue_may_recover(queue, ring))
+			return WW_AWAIT_DONE;
+	}
 	return look_for_frame(&receiving);
 }
 
@@ -420,19 +381,11 @@ static ww_status fail_changed(const struct ww_frame *frame)
 		frame->number, frame->producer);
 }
 
-/* @value: of the own timeline; 0: the frame is done. Return: whether the claim was ours still. */
-static bool finish_frame(struct ww_queue_held *held, uint64_t value)
-{
-	bool is_ours;
-
-	if (value == 0)
-		return end_frame(held);
-	is_ours = ww_queue_claim_finish(&held->ring->claims, held->slot, &held->claim, value);
-	wake_producer(held->ring); /* it looks for the value from now on */
-	return is_ours;
-}
-
-/* A process that sees that the frame is done also sees that it was counted. */
+/*
+ * A process that sees that the frame is done also sees that it was counted.
+ * @value:  of the own timeline; 0: the frame is done
+ * Return: whether the claim was ours still.
+ */
 static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *held,
 	uint64_t value)
 {
@@ -441,7 +394,13 @@ static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *
 	bool is_ours;
 
 	ww_queue_total_set(total, before + 1);
-	is_ours = finish_frame(held, value);
+	if (value == 0) {
+		is_ours = end_frame(held);
+	} else {
+		is_ours = ww_queue_claim_finish(&held->ring->claims, held->slot, &held->claim,
+			value);
+		wake_producer(held->ring); /* it looks for the value from now on */
+	}
 	if (!is_ours)
 		ww_queue_total_set(total, before);
 	return is_ours;

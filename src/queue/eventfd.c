@@ -10,17 +10,13 @@
 #include "base/process.h"
 #include "queue/queue.h"
 
-/* What others wake this member by. */
-static const uint32_t *wakes_of(const struct ww_work_queue *queue)
-{
-	return ww_queue_is_consumer(queue) ? &queue->bell.header->wakes
-					   : &ww_queue_own_ring(queue)->claims.header->wakes;
-}
-
 static bool queue_look(void *context, uint64_t now_ns, struct ww_await_sleep *sleep)
 {
 	struct ww_work_queue *queue = context;
-	const uint32_t *wakes = wakes_of(queue), *own = &queue->timeline->cell->wakes;
+	const uint32_t *wakes = ww_queue_is_consumer(queue)
+		? &queue->bell.header->wakes
+		: &ww_queue_own_ring(queue)->claims.header->wakes;
+	const uint32_t *own = &queue->timeline->cell->wakes;
 	uint32_t seen = __atomic_load_n(wakes, __ATOMIC_ACQUIRE);
 	uint32_t own_seen = __atomic_load_n(own, __ATOMIC_ACQUIRE);
 	enum ww_await_look look = ww_queue_is_consumer(queue)

@@ -130,19 +130,14 @@ static ww_status join_producers(struct ww_work_queue *queue)
 
 /* --- consumer --- */
 
-static ww_status put_consumer(struct ww_work_queue *queue)
+static ww_status join_consumers(struct ww_work_queue *queue)
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
-	ww_try(offer_begin(&offer, queue, "consumer"));
-	return ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0);
-}
-
-static ww_status join_consumers(struct ww_work_queue *queue)
-{
 	queue->number = WW_QUEUE_NOBODY;
 	ww_try(make_timeline(queue));
-	ww_try(put_consumer(queue));
+	ww_try(offer_begin(&offer, queue, "consumer"));
+	ww_try(ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	return ww_queue_enter_bell(queue);
 }

@@ -11,21 +11,15 @@
 #include "queue/peers.h"
 #include "queue/rings.h"
 
-/* What the caller holds is given back. */
-static void give_back_all(struct ww_work_queue *queue)
+static void leave_consumers(struct ww_work_queue *queue)
 {
-	for (uint32_t i = 0; queue->frames && i < queue->form.held_max; i++) {
+	for (uint32_t i = 0; i < queue->form.held_max; i++) {
 		struct ww_queue_held *held = &queue->frames[i];
 
 		if (held->ring)
 			(void)ww_queue_give_back(queue, held->ring, held->slot, &held->claim);
 		held->ring = NULL;
 	}
-}
-
-static void leave_consumers(struct ww_work_queue *queue)
-{
-	give_back_all(queue);
 	/* If its streams have yet to reach a value, others must still see its page. */
 	if (ww_timeline_reached(queue->timeline) >= queue->value) {
 		ww_queue_remove_member(queue, "consumer", queue->member);

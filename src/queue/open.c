@@ -290,14 +290,6 @@ static ww_status open_queue(struct ww_get_reply *grant, const struct opening *op
 	return status;
 }
 
-static ww_status get(struct ww_get_reply *grant, const struct opening *opening,
-	ww_work_queue **out_queue)
-{
-	ww_status status = ww_get_reply_ask(grant);
-
-	return status == WW_OK ? open_queue(grant, opening, out_queue) : status;
-}
-
 static ww_status read_member(const struct ww_work_member_params *params, struct opening *opening)
 {
 	ww_try(ww_params_read(&opening->params, sizeof(opening->params), params,
@@ -329,7 +321,9 @@ ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *na
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = get(&grant, &opening, out_queue);
+		status = ww_get_reply_ask(&grant);
+	if (status == WW_OK)
+		status = open_queue(&grant, &opening, out_queue);
 	return ww_call_limit_end(&limit, status);
 }
 

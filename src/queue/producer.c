@@ -186,34 +186,29 @@ static ww_status fail_timed_out(const struct ww_work_queue *queue)
 	return WW_TIMED_OUT;
 }
 
-static ww_status check_state(const struct ww_work_queue *queue)
-{
-	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "acquire"));
-	if (ww_queue_roster_is_closed(&queue->roster))
-		return WW_END;
-	if (queue->held >= queue->form.slot_count)
-		return ww_fail(WW_ERR_STATE,
-			"cannot acquire a slot: this producer holds all %" PRIu32
-			" of them already; publish or discard one",
-			queue->form.slot_count);
-	return WW_OK;
-}
-
 static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns, uint32_t *out_slot)
 {
+	const struct ww_work_queue *queue = acquiring->queue;
 	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
 
 	for (;;) {
-		ww_status status = check_state(acquiring->queue);
+		ww_status status;
 
+		ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "acquire"));
+		if (ww_queue_roster_is_closed(&queue->roster))
+			return WW_END;
+		if (queue->held >= queue->form.slot_count)
+			return ww_fail(WW_ERR_STATE,
+				"cannot acquire a slot: this producer holds all %" PRIu32
+				" of them already; publish or discard one",
+				queue->form.slot_count);
 		acquiring->own_value = 0;
-		if (status == WW_OK)
-			status = try_acquire(acquiring, out_slot);
+		status = try_acquire(acquiring, out_slot);
 		if (status != WW_NOT_READY)
 			return status;
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)
-			return fail_timed_out(acquiring->queue);
+			return fail_timed_out(queue);
 		if (status != WW_OK)
 			return status;
 	}
@@ -253,18 +248,6 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 
 /* --- as the thread of eventfds looks --- */
 
-static enum ww_await_look look_at_own_work(const struct ww_work_queue *queue, uint64_t ready)
-{
-	struct ww_signal_look look;
-
-	if (ready == 0)
-		return WW_AWAIT_DONE;
-	ww_signal_cell_look(queue->timeline->cell, &look);
-	if (ww_wait_result_of(&look, ready) != WW_NOT_READY)
-		return WW_AWAIT_DONE;
-	return look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
-}
-
 enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
 {
 	const struct ww_queue_ring *own = ww_queue_own_ring(queue);
@@ -276,7 +259,7 @@ enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
 		ww_queue_roster_is_closed(&queue->roster))
 		return WW_AWAIT_DONE;
 	if (find_free(queue, &slot))
-		return look_at_own_work(queue, queue->slots[slot].ready);
+		return ww_frame_await(queue->timeline->cell, queue->slots[slot].ready);
 	ww_queue_ring_count(own, &counts);
 	if (counts.failed > queue->form.failed_max || ww_queue_may_recover(queue, own))
 		return WW_AWAIT_DONE;
@@ -285,18 +268,9 @@ enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
 
 /* --- publish --- */
 
-static void count_published(struct ww_work_queue *queue)
+static bool holds(const struct ww_work_queue *queue, const struct ww_frame *frame)
 {
-	uint64_t *total = &queue->roster.totals[queue->number].published;
-
-	ww_queue_total_set(total, ww_queue_total(total) + 1);
-}
-
-static ww_status check_held(const struct ww_work_queue *queue, const struct ww_frame *frame)
-{
-	if (frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held)
-		return WW_OK;
-	return ww_frame_fail_slot(frame);
+	return frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held;
 }
 
 ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww_stream *stream)
@@ -304,17 +278,20 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	struct ww_queue_slot *slot;
 	struct ww_queue_ring *own;
 	uint64_t value;
+	uint64_t *total;
 
 	ww_try(enter(queue, frame, "publish"));
-	ww_try(check_held(queue, frame));
+	if (!holds(queue, frame))
+		return ww_frame_fail_slot(frame);
 	ww_try(ww_frame_check(frame, &queue->frame_form));
 	ww_try(ww_frame_require_known(queue->timeline, &queue->frame_form, "publish"));
 	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	ww_eventfd_pause(queue->eventfd);
 	own = ww_queue_own_ring(queue);
 	slot = &queue->slots[frame->slot];
+	total = &queue->roster.totals[queue->number].published;
 	frame->number = ++queue->published;
-	count_published(queue);
+	ww_queue_total_set(total, ww_queue_total(total) + 1);
 	frame->submitted_ns = ww_clock_now_ns();
 	*slot = (struct ww_queue_slot){.frame = frame->number, .ready = value};
 	queue->held--;
@@ -332,7 +309,8 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *fra
 	uint64_t value;
 
 	ww_try(enter(queue, frame, "discard"));
-	ww_try(check_held(queue, frame));
+	if (!holds(queue, frame))
+		return ww_frame_fail_slot(frame);
 	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	ww_eventfd_pause(queue->eventfd);
 	if (value) /* else earlier work of ours may still use it */

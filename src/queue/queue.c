@@ -17,15 +17,6 @@
 
 /* --- making --- */
 
-static bool alloc_parts(struct ww_work_queue *queue)
-{
-	if (queue->role == WW_WORK_QUEUE_PRODUCER)
-		queue->slots = calloc(queue->form.slot_count, sizeof(*queue->slots));
-	if (ww_queue_is_consumer(queue))
-		queue->frames = calloc(queue->form.held_max, sizeof(*queue->frames));
-	return queue->slots || queue->frames || queue->role == WW_WORK_QUEUE_KEEPER;
-}
-
 ww_status ww_queue_new(const struct ww_wire_work_queue_ref *form, uint32_t role, ww_device *device,
 	struct ww_broker *broker, struct ww_work_queue **out_queue)
 {
@@ -35,7 +26,11 @@ ww_status ww_queue_new(const struct ww_wire_work_queue_ref *form, uint32_t role,
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a work queue: out of memory");
 	queue->form = *form;
 	queue->role = role;
-	if (!alloc_parts(queue)) {
+	if (role == WW_WORK_QUEUE_PRODUCER)
+		queue->slots = calloc(form->slot_count, sizeof(*queue->slots));
+	if (ww_queue_is_consumer(queue))
+		queue->frames = calloc(form->held_max, sizeof(*queue->frames));
+	if (!queue->slots && !queue->frames && role != WW_WORK_QUEUE_KEEPER) {
 		free(queue);
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a work queue: out of memory");
 	}
@@ -108,21 +103,20 @@ void ww_queue_place_frame(const struct ww_work_queue *queue, const struct ww_que
 
 /* --- event loops --- */
 
-/* A call would fail with WW_ERR_STATE until the caller gives one back. */
-static bool is_full(const struct ww_work_queue *queue)
-{
-	if (ww_queue_is_consumer(queue))
-		return queue->held >= queue->form.held_max;
-	return queue->held >= queue->form.slot_count && !ww_queue_roster_is_closed(&queue->roster);
-}
-
 void ww_queue_eventfd_set(struct ww_work_queue *queue)
 {
+	bool is_full;
+
 	if (!queue->eventfd)
 		return;
 	ww_eventfd_pause(queue->eventfd);
 	queue->armed_ns = ww_clock_now_ns();
-	if (is_full(queue))
+	if (ww_queue_is_consumer(queue))
+		is_full = queue->held >= queue->form.held_max;
+	else
+		is_full = queue->held >= queue->form.slot_count &&
+			!ww_queue_roster_is_closed(&queue->roster);
+	if (is_full) /* a call would fail with WW_ERR_STATE until the caller gives one back */
 		ww_eventfd_say(queue->eventfd, false);
 	else
 		ww_eventfd_arm(queue->eventfd);
