@@ -30,21 +30,18 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 	return WW_OK;
 }
 
-static void consumer_leave(struct ww_consumer *consumer)
-{
-	ww_channel_marks_end(&consumer->marks);
-	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
-		if (consumer->held[i].frame)
-			ww_channel_marks_release(&consumer->marks, i, consumer->held[i].slot, 0);
-	}
-	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
-}
-
 /* Without `former` and `reattach`: of the consumer of a former producer, too, which has none. */
 static void consumer_free_one(struct ww_consumer *consumer)
 {
-	if (consumer->marks.mapping)
-		consumer_leave(consumer);
+	if (consumer->marks.mapping) {
+		ww_channel_marks_end(&consumer->marks);
+		for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+			if (consumer->held[i].frame)
+				ww_channel_marks_release(&consumer->marks, i,
+					consumer->held[i].slot, 0);
+		}
+		ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
+	}
 	ww_channel_marks_fini(&consumer->marks);
 	ww_channel_fini(&consumer->channel);
 	ww_signal_map_unref(consumer->page);

@@ -121,14 +121,6 @@ static ww_status set_form(const struct ww_channel_params *params, ww_device *dev
 
 /* --- into the broker --- */
 
-static void describe(struct ww_put_request *offer, const struct ww_channel *channel)
-{
-	ww_channel_ref_write(&channel->form, offer->put.description);
-	ww_frame_form_encode(&channel->frame_form, offer->put.description + WW_CHANNEL_REF_BYTES);
-	offer->put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
-	memcpy(offer->put.home_uuid, channel->form.home_uuid, sizeof(offer->put.home_uuid));
-}
-
 static ww_status put_channel(struct ww_channel *channel, const char *name,
 	const struct ww_name_params *params)
 {
@@ -142,7 +134,10 @@ static ww_status put_channel(struct ww_channel *channel, const char *name,
 		&offer.fds[offer.fd_count]));
 	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;
 	offer.host_bytes += channel->ring.mapping->bytes;
-	describe(&offer, channel);
+	ww_channel_ref_write(&channel->form, offer.put.description);
+	ww_frame_form_encode(&channel->frame_form, offer.put.description + WW_CHANNEL_REF_BYTES);
+	offer.put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
+	memcpy(offer.put.home_uuid, channel->form.home_uuid, sizeof(offer.put.home_uuid));
 	return ww_peer_process_put(&offer, &channel->timeline->attachments, channel->broker,
 		WW_PUT_TO_READERS);
 }
@@ -198,15 +193,6 @@ static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	return ww_channel_keep_slots(channel);
 }
 
-static ww_status keep_name(struct ww_producer *producer, const char *name)
-{
-	if (!name)
-		return WW_OK;
-	producer->name = strdup(name);
-	return producer->name ? WW_OK
-			      : ww_fail(WW_ERR_NO_MEMORY, "cannot keep a name: out of memory");
-}
-
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,
 	const struct ww_channel_params *params, struct ww_channel **out_channel)
 {
@@ -226,7 +212,9 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 		"tell a channel's producer who its consumers are"));
 	ww_try(make_parts(&producer->channel, device, params));
 	ww_try(put_channel(&producer->channel, name, &named));
-	ww_try(keep_name(producer, name));
+	producer->name = name ? strdup(name) : NULL;
+	if (name && !producer->name)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a name: out of memory");
 	ww_try(put_slots(&producer->channel));
 	*out_channel = &ww_steal(producer)->channel;
 	return WW_OK;

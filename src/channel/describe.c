@@ -158,21 +158,10 @@ static void describe_view(const struct ww_channel *channel, const struct ww_cons
 	ww_consumer_view_program(view, info->program);
 }
 
-/* Return: NULL: there is no such index. */
-static const struct ww_consumer_view *find_view(const struct ww_channel *channel, uint32_t index)
-{
-	ww_list_for_each (link, &channel->consumers.group.members) {
-		if (index-- == 0)
-			return ww_consumer_view_of(link);
-	}
-	return NULL;
-}
-
 ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,
 	struct ww_channel_consumer_info *out_info)
 {
 	struct ww_channel_consumer_info ours = {.number = 0};
-	const struct ww_consumer_view *view;
 
 	ww_try(ww_process_enter());
 	ww_require(channel && out_info,
@@ -185,10 +174,12 @@ ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,
 		ww_consumers_forget_ended(channel);
 		ww_channel_eventfd_set(channel);
 	}
-	view = find_view(channel, index);
-	if (!view)
-		return WW_END;
-	describe_view(channel, view, &ours);
-	return ww_params_write(out_info, &ours, sizeof(ours), CONSUMER_V1_BYTES,
-		"ww_channel_consumer_info");
+	ww_list_for_each (link, &channel->consumers.group.members) {
+		if (index-- > 0)
+			continue;
+		describe_view(channel, ww_consumer_view_of(link), &ours);
+		return ww_params_write(out_info, &ours, sizeof(ours), CONSUMER_V1_BYTES,
+			"ww_channel_consumer_info");
+	}
+	return WW_END;
 }

@@ -68,12 +68,6 @@ static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_n
 		deadline_ns);
 }
 
-/* A consumer notes in its own page that it has begun, and this wakes no process. */
-static ww_status wait_for_joining(struct ww_channel *channel, uint64_t deadline_ns)
-{
-	return wait_until(channel, ww_clock_sooner_ns(JOINING_LOOK_NS, deadline_ns), deadline_ns);
-}
-
 static ww_status next_event(struct ww_channel *channel, uint64_t deadline_ns,
 	struct ww_channel_event *out_event)
 {
@@ -147,8 +141,12 @@ static ww_status wait_consumers(ww_channel *channel, uint32_t count, uint64_t de
 			ww_try(ww_producer_check_name(ww_producer_of(channel)));
 		if (ww_channel_has_ended(channel) && !ww_reattach_is_wanted(channel))
 			return ww_channel_fail_ended(channel);
-		status = channel->consumers.count >= count ? wait_for_joining(channel, deadline_ns)
-							   : wait_for_change(channel, deadline_ns);
+		/* A consumer notes in its own page that it has begun, and this wakes no process. */
+		if (channel->consumers.count >= count)
+			status = wait_until(channel,
+				ww_clock_sooner_ns(JOINING_LOOK_NS, deadline_ns), deadline_ns);
+		else
+			status = wait_for_change(channel, deadline_ns);
 	}
 	return status;
 }

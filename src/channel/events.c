@@ -8,24 +8,18 @@
 
 /* --- the queue --- */
 
-static struct ww_channel_event *add(struct ww_channel_events *events)
+struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t kind)
 {
-	uint32_t place;
+	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
+	struct ww_channel_events *events = &channel->events;
+	struct ww_channel_event *event;
 
 	if (events->count == WW_CHANNEL_EVENTS_MAX) {
 		events->first = (events->first + 1) % WW_CHANNEL_EVENTS_MAX;
 		events->count--;
 		events->dropped++;
 	}
-	place = (events->first + events->count++) % WW_CHANNEL_EVENTS_MAX;
-	return &events->at[place];
-}
-
-struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t kind)
-{
-	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
-	struct ww_channel_event *event = add(&channel->events);
-
+	event = &events->at[(events->first + events->count++) % WW_CHANNEL_EVENTS_MAX];
 	*event = (struct ww_channel_event){
 		.kind = kind,
 		.consumer = WW_CHANNEL_NOBODY,

@@ -13,16 +13,9 @@
 
 /* --- the consumer that the producer waits for --- */
 
-static void show_blocker(struct ww_layout_channel_ring *header,
-	const struct ww_consumers *consumers)
-{
-	__atomic_store_n(&header->waits_since_ns, consumers->blocked_since_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&header->waits_for,
-		consumers->blocker ? consumers->blocker->number + 1 : 0, __ATOMIC_RELAXED);
-}
-
 void ww_producer_note_blocker(struct ww_channel *channel, struct ww_consumer_view *view)
 {
+	struct ww_layout_channel_ring *ring = channel->ring.header;
 	struct ww_consumers *consumers = &channel->consumers;
 
 	if (consumers->blocker == view)
@@ -30,22 +23,15 @@ void ww_producer_note_blocker(struct ww_channel *channel, struct ww_consumer_vie
 	consumers->blocker = view;
 	consumers->blocked_since_ns = view ? ww_clock_now_ns() : 0;
 	consumers->is_block_told = false;
-	if (channel->is_producer)
-		show_blocker(channel->ring.header, consumers);
+	if (!channel->is_producer)
+		return;
+	__atomic_store_n(&ring->waits_since_ns, consumers->blocked_since_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->waits_for, view ? view->number + 1 : 0, __ATOMIC_RELAXED);
 }
 
 static uint64_t blocked_ns(const struct ww_consumers *consumers)
 {
 	return consumers->blocker ? ww_clock_now_ns() - consumers->blocked_since_ns : 0;
-}
-
-static void tell_block(struct ww_producer *producer, uint64_t waited_ns)
-{
-	struct ww_consumers *consumers = &producer->channel.consumers;
-
-	ww_channel_tell_of(&producer->channel, WW_CHANNEL_PRODUCER_WAITED, consumers->blocker)
-		->waited_ns = waited_ns;
-	consumers->is_block_told = true;
 }
 
 bool ww_producer_look_at_blocker(struct ww_producer *producer)
@@ -55,8 +41,12 @@ bool ww_producer_look_at_blocker(struct ww_producer *producer)
 
 	if (!consumers->blocker)
 		return false;
-	if (waited_ns >= WW_CHANNEL_WAIT_TOLD_NS && !consumers->is_block_told)
-		tell_block(producer, waited_ns);
+	if (waited_ns >= WW_CHANNEL_WAIT_TOLD_NS && !consumers->is_block_told) {
+		ww_channel_tell_of(&producer->channel, WW_CHANNEL_PRODUCER_WAITED,
+			consumers->blocker)
+			->waited_ns = waited_ns;
+		consumers->is_block_told = true;
+	}
 	if (!producer->evict_after_ns || waited_ns < producer->evict_after_ns ||
 		consumers->blocker->is_evicted)
 		return false;
@@ -118,11 +108,6 @@ void ww_producer_evict(struct ww_producer *producer, struct ww_consumer_view *vi
 
 /* --- slots that evicted consumers use --- */
 
-static struct ww_producer_slot *slot_of(struct ww_list *link)
-{
-	return ww_container(link, struct ww_producer_slot, link);
-}
-
 void ww_producer_reclaim_withheld(struct ww_producer *producer)
 {
 	struct ww_list *list = &producer->withheld_slots;
@@ -130,7 +115,8 @@ void ww_producer_reclaim_withheld(struct ww_producer *producer)
 	struct ww_list *next;
 
 	for (struct ww_list *link = list->next; link != list; link = next) {
-		const struct ww_producer_slot *slot = slot_of(link);
+		const struct ww_producer_slot *slot = ww_container(link,
+			const struct ww_producer_slot, link);
 
 		next = link->next;
 		if (ww_consumers_use(&producer->channel.consumers,

@@ -190,18 +190,15 @@ static void begin(struct ww_consumer *consumer, uint64_t history)
 	consumer->next = ww_channel_marks_begin(&consumer->marks, ring, published + 1 - history);
 }
 
-static uint32_t own_flags(const struct ww_consumer_params *params)
-{
-	return params->flags & WW_CONSUMER_TRUST_USERS ? WW_WIRE_CHANNEL_FLAG_TRUST_USERS : 0;
-}
-
 static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *grant,
 	const struct ww_joining *joining)
 {
 	struct ww_channel *channel = &consumer->channel;
 	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	uint32_t producer_uid = grant->granted.uid;
-	uint32_t flags = own_flags(&joining->params);
+	uint32_t flags = joining->params.flags & WW_CONSUMER_TRUST_USERS
+		? WW_WIRE_CHANNEL_FLAG_TRUST_USERS
+		: 0;
 	ww_status status;
 
 	channel->broker = ww_broker_ref(grant->broker);
@@ -227,20 +224,13 @@ static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *g
 	return WW_OK;
 }
 
-/* An observer that wants nothing watches what was promised. */
-static void begin_deadline(struct ww_channel *channel, uint64_t wanted_ns)
-{
-	if (wanted_ns == 0 && channel->is_observer)
-		wanted_ns = channel->ring.header->deadline_ns;
-	ww_channel_begin_deadline(channel, wanted_ns);
-}
-
 ww_status ww_join_grant(struct ww_get_reply *grant, const struct ww_joining *joining,
 	struct ww_consumer **out_consumer)
 {
 	WW_CLEANUP(ww_consumer_free_p) struct ww_consumer *consumer = NULL;
 	struct ww_wire_channel_ref form;
 	struct ww_frame_form frame_form;
+	uint64_t deadline_ns = joining->params.deadline_ns;
 	ww_status status;
 
 	ww_try(read_description(grant, &form, &frame_form));
@@ -251,11 +241,14 @@ ww_status ww_join_grant(struct ww_get_reply *grant, const struct ww_joining *joi
 	consumer->channel.is_observer = joining->params.flags & WW_CONSUMER_OBSERVE;
 	consumer->number = WW_CHANNEL_NOBODY;
 	status = join_parts(consumer, grant, joining);
-	if (status == WW_OK)
-		begin_deadline(&consumer->channel, joining->params.deadline_ns);
-	if (status == WW_OK)
-		*out_consumer = ww_steal(consumer);
-	return status;
+	if (status != WW_OK)
+		return status;
+	/* An observer that wants nothing watches what was promised. */
+	if (deadline_ns == 0 && consumer->channel.is_observer)
+		deadline_ns = consumer->channel.ring.header->deadline_ns;
+	ww_channel_begin_deadline(&consumer->channel, deadline_ns);
+	*out_consumer = ww_steal(consumer);
+	return WW_OK;
 }
 
 ww_status ww_join_name(const struct ww_joining *joining, struct ww_broker *broker, const char *name,

@@ -72,20 +72,6 @@ ww_status ww_producer_new(const struct ww_wire_channel_ref *form, uint32_t ahead
 	return WW_OK;
 }
 
-/*
- * The process may hold the channel on, as a consumer of it; then its name would stay. Another
- * channel that has the name by now keeps it. A broker that does not answer in time is no error.
- */
-static void producer_remove_name(struct ww_producer *producer)
-{
-	const struct ww_channel *channel = &producer->channel;
-	uint8_t id[WW_WIRE_ID_BYTES];
-
-	if (producer->name && channel->timeline &&
-		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
-		(void)ww_group_take_out(channel->broker, producer->name, id);
-}
-
 /* --- another channel was given the name --- */
 
 /*
@@ -133,11 +119,21 @@ ww_status ww_producer_check_name(struct ww_producer *producer)
 
 void ww_producer_free(struct ww_producer *producer)
 {
+	const struct ww_channel *channel = &producer->channel;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
 	if (producer->channel.ring.mapping) {
 		ww_ring_close(&producer->channel.ring);
 		ww_ring_wake(&producer->channel.ring);
 	}
-	producer_remove_name(producer);
+	/*
+	 * The process may hold the channel on, as a consumer of it; then its name would stay.
+	 * Another channel that has the name by now keeps it. A broker that does not answer in time
+	 * is no error.
+	 */
+	if (producer->name && channel->timeline &&
+		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
+		(void)ww_group_take_out(channel->broker, producer->name, id);
 	ww_channel_fini(&producer->channel);
 	free(producer->name);
 	free(producer->replacer);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "frame/frame.h"
-#include "share/inside.h"
+#include "group/group.h"
 #include "sync/wait_result.h"
 
 /* Of a consumer whose end the kernel has not reported: until then its work may read. */
@@ -97,7 +97,7 @@ static enum ww_await_look look_at_producer(const struct ww_readiness *readiness)
 	if (!page)
 		return WW_AWAIT_SLEEP;
 	/* One of them may ask for the eviction of the consumer that it waits for. */
-	if (ww_inside_count(readiness->own_page) != readiness->members)
+	if (ww_group_count(readiness->own_page) != readiness->members)
 		return WW_AWAIT_DONE;
 	if (__atomic_load_n(&page->header->ended, __ATOMIC_ACQUIRE) ||
 		ww_peer_process_has_ended(readiness->peer_process))

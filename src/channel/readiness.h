@@ -14,7 +14,7 @@
 #define WW_CHANNEL_READINESS_H
 
 #include "channel/ring.h"
-#include "share/peer_process.h"
+#include "group/peer_process.h"
 #include "sync/signal_page_map.h"
 
 #define WW_READINESS_WORDS 3

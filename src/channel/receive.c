@@ -290,18 +290,6 @@ static ww_status fail_evicted(const struct ww_consumer *consumer)
 		reason_of_eviction(eviction.reason));
 }
 
-/* Nothing was found after the end: frames up to @seen that are missing are lost. */
-static ww_status end_of_frames(struct ww_consumer *consumer, uint64_t seen)
-{
-	if (seen >= consumer->next)
-		skip_to(consumer, seen + 1, seen + 1 - consumer->next);
-	ww_channel_check_end(&consumer->channel);
-	ww_reattach_note_end(consumer);
-	if (ww_channel_has_ended(&consumer->channel))
-		return ww_channel_fail_ended(&consumer->channel);
-	return WW_END; /* another channel has the name */
-}
-
 static bool is_there(const struct ww_ring *ring, uint64_t frame)
 {
 	uint32_t slot;
@@ -602,8 +590,15 @@ static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *
 		(void)deadline_of(receiving); /* before the broker may be asked */
 		receiving->is_over = (is_over && !receiving->found.frame) ||
 			ww_reattach_look(consumer);
-		if (receiving->is_over)
-			return end_of_frames(consumer, seen);
+		if (receiving->is_over) { /* frames up to `seen` that are missing are lost */
+			if (seen >= consumer->next)
+				skip_to(consumer, seen + 1, seen + 1 - consumer->next);
+			ww_channel_check_end(channel);
+			ww_reattach_note_end(consumer);
+			return ww_channel_has_ended(channel)
+				? ww_channel_fail_ended(channel)
+				: WW_END; /* another channel has the name */
+		}
 		ww_channel_look_at_processes(channel);
 		status = wait_for_frame(receiving);
 		if (status != WW_OK)

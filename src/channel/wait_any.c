@@ -85,14 +85,6 @@ static bool prepare_sleep(struct waiting *waiting, struct ww_await_sleep *sleep)
 	return true;
 }
 
-static void end_sleep(const struct waiting *waiting)
-{
-	for (uint32_t i = 0; i < waiting->count; i++) {
-		if (waiting->of[i].look)
-			ww_readiness_withdraw(&waiting->of[i]);
-	}
-}
-
 /* Until something may have changed. */
 static void sleep_for_all(struct waiting *waiting, uint64_t deadline_ns)
 {
@@ -105,7 +97,10 @@ static void sleep_for_all(struct waiting *waiting, uint64_t deadline_ns)
 		return;
 	if (prepare_sleep(waiting, &sleep))
 		ww_await_any(sleep.words, sleep.count, ww_cancel_sleep_end_ns(sleep.until_ns));
-	end_sleep(waiting);
+	for (uint32_t i = 0; i < waiting->count; i++) {
+		if (waiting->of[i].look)
+			ww_readiness_withdraw(&waiting->of[i]);
+	}
 }
 
 static ww_status wait_for_any(struct waiting *waiting, uint64_t deadline_ns)

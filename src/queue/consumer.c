@@ -45,7 +45,7 @@ static bool find_frame(const struct ww_work_queue *queue, struct ww_queue_ring *
 /* Whether a frame may be claimed now: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (never). */
 static ww_status look_at_frame(const struct ww_queue_held *found, const ww_stream *stream)
 {
-	ww_status status = ww_frame_look(found->ring->cell, found->ready, false);
+	ww_status status = ww_frame_look(found->ring->member.cell, found->ready, false);
 
 	return status == WW_NOT_READY && stream && found->ring->is_trusted ? WW_OK : status;
 }
@@ -121,7 +121,7 @@ static ww_status open_frame(struct receiving *receiving)
 		(void)end_and_count(found, &receiving->queue->bell.header->dropped);
 		return status;
 	}
-	if (ww_frame_look(found->ring->cell, found->ready, false) != WW_NOT_READY)
+	if (ww_frame_look(found->ring->member.cell, found->ready, false) != WW_NOT_READY)
 		return WW_OK;
 	status = ww_stream_wait_enqueue(receiving->stream, found->ring->member.page,
 		sizeof(struct ww_layout_signal_page), found->ready, false);
@@ -257,11 +257,11 @@ static ww_status check_unsure(struct ww_work_queue *queue)
 
 		if (!frame)
 			continue;
-		status = ww_frame_look(ring->cell, ring->unsure_ready, false);
+		status = ww_frame_look(ring->member.cell, ring->unsure_ready, false);
 		if (status != WW_NOT_READY)
 			ring->unsure_frame = 0;
 		if (status == WW_ERR_PEER_LOST)
-			return ww_frame_fail_lost(frame, ring->page->header);
+			return ww_frame_fail_lost(frame, ring->member.page->header);
 	}
 	return WW_OK;
 }
@@ -337,7 +337,8 @@ enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t 
 
 		/* As check_unsure(), which says it once. */
 		if (ring->unsure_frame &&
-			ww_frame_look(ring->cell, ring->unsure_ready, false) == WW_ERR_PEER_LOST)
+			ww_frame_look(ring->member.cell, ring->unsure_ready, false) ==
+				WW_ERR_PEER_LOST)
 			return WW_AWAIT_DONE;
 		if (now_ns >= queue->look_ns && ww_queue_may_recover(queue, ring))
 			return WW_AWAIT_DONE;
@@ -419,7 +420,7 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 		return WW_OK;
 	ww_try(ww_frame_signal(queue->timeline, stream, &queue->value, &value));
 	held->is_finished = true;
-	work = ww_frame_look(ring->cell, held->ready, false);
+	work = ww_frame_look(ring->member.cell, held->ready, false);
 	if (work == WW_NOT_READY) {
 		ring->unsure_frame = held->claim.frame;
 		ring->unsure_ready = held->ready;
@@ -427,7 +428,7 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 	is_ours = work == WW_ERR_PEER_LOST ? end_lost_frame(queue, held)
 					   : count_and_finish(queue, held, value);
 	if (work == WW_ERR_PEER_LOST)
-		return ww_frame_fail_lost(frame->number, ring->page->header);
+		return ww_frame_fail_lost(frame->number, ring->member.page->header);
 	return is_ours ? WW_OK : fail_changed(frame);
 }
 

@@ -17,15 +17,6 @@
 
 #define INFO_V1_BYTES offsetof(struct ww_work_queue_info, published_total)
 
-static uint32_t count_consumers(const struct ww_queue_bell *bell)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < bell->count; i++)
-		count += ww_queue_entry_look(&bell->consumers[i]) != 0;
-	return count;
-}
-
 /* Return: WW_OK; WW_NOT_READY (the broker did not answer, so the frames are not known). */
 static ww_status count_producer(struct ww_work_queue *queue, uint64_t member,
 	struct ww_work_queue_info *info, struct ww_queue_counts *counts)
@@ -109,7 +100,8 @@ ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info
 	ours.role = queue->role;
 	ours.is_closed = ww_queue_roster_is_closed(&queue->roster);
 	ours.slots = queue->form.slot_count;
-	ours.consumers = count_consumers(&queue->bell);
+	for (uint32_t i = 0; i < queue->bell.count; i++)
+		ours.consumers += ww_queue_entry_look(&queue->bell.consumers[i]) != 0;
 	ours.producers_max = queue->form.producers_max;
 	ours.consumers_max = queue->form.consumers_max;
 	ours.attempts_max = queue->form.attempts_max;

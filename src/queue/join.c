@@ -87,18 +87,6 @@ static ww_status make_ring(struct ww_work_queue *queue, struct ww_queue_ring *ri
 	return ww_memory_create(queue->device, &bytes, &ring->memory);
 }
 
-static ww_status put_producer(struct ww_work_queue *queue)
-{
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
-	struct ww_queue_ring *own = ww_queue_own_ring(queue);
-
-	ww_try(offer_begin(&offer, queue, "producer"));
-	ww_try(offer_file(&offer, own->ring.mapping, WW_ACCESS_READ));
-	ww_try(offer_file(&offer, own->claims.mapping, WW_ACCESS_WRITE));
-	ww_try(offer_memory(&offer, own->memory));
-	return ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0);
-}
-
 /*
  * A consumer that finds the queue closed looks at the count then; so either it sees this producer
  * come, or this one sees that the queue is closed, and leaves.
@@ -113,6 +101,7 @@ static ww_status check_open(const struct ww_work_queue *queue)
 
 static ww_status join_producers(struct ww_work_queue *queue)
 {
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 	struct ww_queue_ring *ring = calloc(1, sizeof(*ring));
 
 	if (!ring)
@@ -121,7 +110,11 @@ static ww_status join_producers(struct ww_work_queue *queue)
 	ww_try(check_open(queue));
 	ww_try(make_timeline(queue));
 	ww_try(make_ring(queue, ring));
-	ww_try(put_producer(queue));
+	ww_try(offer_begin(&offer, queue, "producer"));
+	ww_try(offer_file(&offer, ring->ring.mapping, WW_ACCESS_READ));
+	ww_try(offer_file(&offer, ring->claims.mapping, WW_ACCESS_WRITE));
+	ww_try(offer_memory(&offer, ring->memory));
+	ww_try(ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	ww_try(ww_queue_enter_roster(queue));
 	ww_queue_bell_ring(&queue->bell);

@@ -140,32 +140,23 @@ static enum ww_await_look look_for_slot(void *context)
 	return ww_queue_roster_is_closed(&queue->roster) ? WW_AWAIT_DONE : result;
 }
 
-static ww_status sleep_until_done(struct acquiring *acquiring, uint64_t until_ns)
-{
-	struct ww_queue_ring *own = ww_queue_own_ring(acquiring->queue);
-	uint32_t *is_asleep = &own->ring.header->is_asleep;
-	ww_status status;
-
-	if (ww_await_spin(look_for_slot, acquiring, until_ns))
-		return WW_OK;
-	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
-	status = ww_await(&own->claims.header->wakes, look_for_slot, acquiring, until_ns);
-	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
-	return status;
-}
-
 /* Waits for what the attempt waits for, or until it is time to look at everything again. */
 static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns)
 {
 	struct ww_work_queue *queue = acquiring->queue;
+	struct ww_queue_ring *own = ww_queue_own_ring(queue);
+	uint32_t *is_asleep = &own->ring.header->is_asleep;
 	uint64_t until_ns = ww_clock_sooner_ns(WW_QUEUE_LOOK_NS, deadline_ns);
-	ww_status status;
+	ww_status status = WW_OK;
 
-	if (acquiring->own_value)
+	if (acquiring->own_value) {
 		status = ww_timeline_wait(queue->timeline, acquiring->own_value,
 			ww_clock_left_ns(until_ns), NULL);
-	else
-		status = sleep_until_done(acquiring, until_ns);
+	} else if (!ww_await_spin(look_for_slot, acquiring, until_ns)) {
+		__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
+		status = ww_await(&own->claims.header->wakes, look_for_slot, acquiring, until_ns);
+		__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	}
 	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
 		return WW_TIMED_OUT; /* whatever consumers do meanwhile */
 	if (status == WW_OK && ww_cancel_is_pending())

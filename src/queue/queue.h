@@ -142,7 +142,6 @@ void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, u
  */
 void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member);
 
-
 /*
  * Gives back a frame that is claimed or finishing. Others are not woken.
  * Return: false: the claim is not as it was seen any more, and nothing was changed.
