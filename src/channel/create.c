@@ -124,34 +124,32 @@ static ww_status set_form(const struct ww_channel_params *params, ww_device *dev
 static ww_status put_channel(struct ww_channel *channel, const char *name,
 	const struct ww_name_params *params)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_sync_object_request_init(&offer, WW_OBJECT_CHANNEL, channel->form.channel_id, params);
+	ww_sync_object_request_init(&request, WW_OBJECT_CHANNEL, channel->form.channel_id, params);
 	if (name)
-		memcpy(offer.put.name, name, strlen(name));
-	ww_try(ww_sync_object_add_page(&offer, channel->timeline->page));
-	ww_try(ww_mapping_export(channel->ring.mapping, WW_ACCESS_READ,
-		&offer.fds[offer.fd_count]));
-	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;
-	offer.host_bytes += channel->ring.mapping->bytes;
-	ww_channel_ref_write(&channel->form, offer.put.description);
-	ww_frame_form_encode(&channel->frame_form, offer.put.description + WW_CHANNEL_REF_BYTES);
-	offer.put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
-	memcpy(offer.put.home_uuid, channel->form.home_uuid, sizeof(offer.put.home_uuid));
-	return ww_peer_process_put(&offer, &channel->timeline->attachments, channel->broker,
+		memcpy(request.put.name, name, strlen(name));
+	ww_try(ww_sync_object_add_page(&request, channel->timeline->page));
+	ww_try(ww_put_request_add_file(&request, channel->ring.mapping, WW_ACCESS_READ,
+		WW_PUT_TO_READERS));
+	ww_channel_ref_write(&channel->form, request.put.description);
+	ww_frame_form_encode(&channel->frame_form, request.put.description + WW_CHANNEL_REF_BYTES);
+	request.put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
+	memcpy(request.put.home_uuid, channel->form.home_uuid, sizeof(request.put.home_uuid));
+	return ww_peer_process_put(&request, &channel->timeline->attachments, channel->broker,
 		WW_PUT_TO_READERS);
 }
 
 static ww_status put_slots(struct ww_channel *channel)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_try(ww_put_request_init(&offer, channel->memory, WW_STATE_SEALED, NULL));
-	offer.put.life = WW_LIFE_HELD;
-	offer.put.mode = SLOTS_MODE;
-	offer.put.gid = WW_GID_OWN;
-	ww_channel_name(channel, "slots", (char *)offer.put.name);
-	return ww_put_request_put(&offer, &channel->memory->attachments, channel->broker, 0);
+	ww_try(ww_put_request_init(&request, channel->memory, WW_STATE_SEALED, NULL));
+	request.put.life = WW_LIFE_HELD;
+	request.put.mode = SLOTS_MODE;
+	request.put.gid = WW_GID_OWN;
+	ww_channel_name(channel, "slots", (char *)request.put.name);
+	return ww_put_request_put(&request, &channel->memory->attachments, channel->broker, 0);
 }
 
 /* --- create --- */

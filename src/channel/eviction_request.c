@@ -36,7 +36,7 @@ static ww_status check_user(const struct ww_channel *observer)
 
 ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consumer_view *view)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	uint8_t id[WW_WIRE_ID_BYTES];
 	uint32_t random;
 	char what[64];
@@ -48,11 +48,11 @@ ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consume
 		return WW_OK;
 	ww_try(ww_random_bytes(id, sizeof(id)));
 	ww_try(ww_random_bytes(&random, sizeof(random)));
-	ww_sync_object_request_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
+	ww_sync_object_request_init(&request, WW_OBJECT_CHANNEL, id, NULL);
 	snprintf(what, sizeof(what), REQUEST "%" PRIu32 "-%016" PRIx64 "-%08" PRIx32, view->number,
 		ww_ring_consumer_id(view->member.id), random);
-	ww_channel_name(observer, what, (char *)offer.put.name);
-	return ww_put_request_put(&offer, &view->request, observer->broker, 0);
+	ww_channel_name(observer, what, (char *)request.put.name);
+	return ww_put_request_put(&request, &view->request, observer->broker, 0);
 }
 
 /* --- the producer's side --- */

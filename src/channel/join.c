@@ -102,7 +102,8 @@ static ww_status get_slots(struct ww_channel *channel, const struct ww_joining *
 	return ww_get_reply_map(&grant, joining->device, &options, &channel->memory);
 }
 
-static ww_status describe_consumer(const struct ww_consumer *consumer, struct ww_put_request *offer)
+static ww_status describe_consumer(const struct ww_consumer *consumer,
+	struct ww_put_request *request)
 {
 	const struct ww_signal_map *page = consumer->channel.timeline->page;
 	struct ww_wire_channel_consumer_ref ref = {
@@ -111,16 +112,14 @@ static ww_status describe_consumer(const struct ww_consumer *consumer, struct ww
 		.slot_count = consumer->marks.slot_count,
 	};
 
-	ww_sync_object_request_init(offer, WW_OBJECT_CHANNEL, page->id, NULL);
-	offer->put.mode = CONSUMER_MODE;
-	ww_try(ww_sync_object_add_page(offer, consumer->channel.timeline->page));
-	ww_try(ww_mapping_export(consumer->marks.mapping, WW_ACCESS_READ,
-		&offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
-	offer->host_bytes += consumer->marks.mapping->bytes;
+	ww_sync_object_request_init(request, WW_OBJECT_CHANNEL, page->id, NULL);
+	request->put.mode = CONSUMER_MODE;
+	ww_try(ww_sync_object_add_page(request, consumer->channel.timeline->page));
+	ww_try(ww_put_request_add_file(request, consumer->marks.mapping, WW_ACCESS_READ,
+		WW_PUT_TO_READERS));
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
-	ww_consumer_ref_write(&ref, offer->put.description);
-	offer->put.description_bytes = WW_CONSUMER_REF_BYTES;
+	ww_consumer_ref_write(&ref, request->put.description);
+	request->put.description_bytes = WW_CONSUMER_REF_BYTES;
 	return WW_OK;
 }
 
@@ -128,18 +127,18 @@ static ww_status describe_consumer(const struct ww_consumer *consumer, struct ww
 static ww_status put_consumer(struct ww_consumer *consumer)
 {
 	struct ww_channel *channel = &consumer->channel;
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	ww_status status = WW_ERR_EXISTS;
 	struct ww_error record;
 	char what[32];
 
-	ww_try(describe_consumer(consumer, &offer));
+	ww_try(describe_consumer(consumer, &request));
 	ww_error_save(&record);
 	for (uint32_t i = 0; i < channel->form.consumers_max && status == WW_ERR_EXISTS; i++) {
 		snprintf(what, sizeof(what), "consumer-%" PRIu32, i);
-		memset(offer.put.name, 0, sizeof(offer.put.name));
-		ww_channel_name(channel, what, (char *)offer.put.name);
-		status = ww_peer_process_put(&offer, &channel->timeline->attachments,
+		memset(request.put.name, 0, sizeof(request.put.name));
+		ww_channel_name(channel, what, (char *)request.put.name);
+		status = ww_peer_process_put(&request, &channel->timeline->attachments,
 			channel->broker, WW_PUT_TO_READERS);
 		consumer->number = i;
 	}

@@ -91,14 +91,14 @@ static int open_own(void)
 	return fd;
 }
 
-static void take_out(struct ww_put_request *offer)
+static void take_out(struct ww_put_request *request)
 {
-	offer->fd_count--;
-	offer->put.fd_access[offer->fd_count] = 0;
-	offer->fds[offer->fd_count] = ww_fd_close(offer->fds[offer->fd_count]);
+	request->fd_count--;
+	request->put.fd_access[request->fd_count] = 0;
+	request->fds[request->fd_count] = ww_fd_close(request->fds[request->fd_count]);
 }
 
-ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachments *thing,
+ww_status ww_peer_process_put(struct ww_put_request *request, struct ww_attachments *thing,
 	struct ww_broker *broker, uint8_t whom)
 {
 	int fd = ww_broker_client_version(broker) >= KEEPS_PIDFDS ? open_own() : -1;
@@ -106,17 +106,17 @@ ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachment
 	ww_status status;
 
 	if (fd < 0)
-		return ww_put_request_put(offer, thing, broker, 0);
-	offer->fds[offer->fd_count] = fd;
-	offer->put.fd_access[offer->fd_count++] = whom;
+		return ww_put_request_put(request, thing, broker, 0);
+	request->fds[request->fd_count] = fd;
+	request->put.fd_access[request->fd_count++] = whom;
 	ww_error_save(&record);
-	status = ww_put_request_put(offer, thing, broker, 0);
+	status = ww_put_request_put(request, thing, broker, 0);
 	if (status != WW_ERR_DESCRIPTOR) {
-		take_out(offer);
+		take_out(request);
 		return status;
 	}
 	/* A broker that cannot tell what a pidfd is, for lack of /proc. */
 	ww_error_restore(&record);
-	take_out(offer);
-	return ww_put_request_put(offer, thing, broker, 0);
+	take_out(request);
+	return ww_put_request_put(request, thing, broker, 0);
 }

@@ -65,7 +65,7 @@ static inline bool ww_peer_process_has_ended(const struct ww_peer_process *proce
  * @whom:  which processes get it: WW_PUT_TO_... bits
  * Return: as ww_put_request_put().
  */
-ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachments *thing,
+ww_status ww_peer_process_put(struct ww_put_request *request, struct ww_attachments *thing,
 	struct ww_broker *broker, uint8_t whom);
 
 #endif

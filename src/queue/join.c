@@ -21,34 +21,23 @@
 /* --- the own object --- */
 
 /* A page for others to read; the object is unnamed yet. */
-static ww_status offer_begin(struct ww_put_request *offer, const struct ww_work_queue *queue,
+static ww_status begin_request(struct ww_put_request *request, const struct ww_work_queue *queue,
 	const char *what)
 {
 	struct ww_signal_map *page = queue->timeline->page;
 
-	ww_sync_object_request_init(offer, WW_OBJECT_WORK_QUEUE, page->id, NULL);
-	offer->put.state = WW_STATE_SHARED;
-	offer->put.mode = WW_QUEUE_MEMBER_MODE;
-	offer->put.flags = WW_WIRE_PUT_FLAG_STAYS;
-	ww_queue_member_name(queue, what, queue->member, (char *)offer->put.name);
-	ww_try(ww_sync_object_add_page(offer, page));
-	ww_sync_object_write_timeline(page, 0, offer->put.description);
-	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
+	ww_sync_object_request_init(request, WW_OBJECT_WORK_QUEUE, page->id, NULL);
+	request->put.state = WW_STATE_SHARED;
+	request->put.mode = WW_QUEUE_MEMBER_MODE;
+	request->put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	ww_queue_member_name(queue, what, queue->member, (char *)request->put.name);
+	ww_try(ww_sync_object_add_page(request, page));
+	ww_sync_object_write_timeline(page, 0, request->put.description);
+	request->put.description_bytes = WW_TIMELINE_REF_BYTES;
 	return WW_OK;
 }
 
-static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
-	uint32_t access)
-{
-	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
-	offer->put.bytes += mapping->bytes;
-	if (mapping->backing == WW_BACKING_MEMFD)
-		offer->host_bytes += mapping->bytes;
-	return WW_OK;
-}
-
-static ww_status offer_memory(struct ww_put_request *offer, struct ww_memory *memory)
+static ww_status add_memory(struct ww_put_request *request, struct ww_memory *memory)
 {
 	struct ww_memory_description bytes;
 	struct ww_description description;
@@ -56,10 +45,14 @@ static ww_status offer_memory(struct ww_put_request *offer, struct ww_memory *me
 	ww_try(ww_memory_describe(memory, &description));
 	description.access = WW_ACCESS_READ;
 	ww_description_encode(&description, &bytes);
-	memcpy(offer->put.description + WW_TIMELINE_REF_BYTES, &bytes, sizeof(bytes));
-	offer->put.description_bytes = WW_QUEUE_PRODUCER_BYTES;
-	memcpy(offer->put.home_uuid, description.home_uuid, sizeof(offer->put.home_uuid));
-	return offer_file(offer, memory->mapping, WW_ACCESS_READ);
+	memcpy(request->put.description + WW_TIMELINE_REF_BYTES, &bytes, sizeof(bytes));
+	request->put.description_bytes = WW_QUEUE_PRODUCER_BYTES;
+	memcpy(request->put.home_uuid, description.home_uuid, sizeof(request->put.home_uuid));
+	request->put.bytes += memory->mapping->bytes;
+	if (memory->mapping->backing == WW_BACKING_MEMFD)
+		return ww_put_request_add_file(request, memory->mapping, WW_ACCESS_READ,
+			WW_PUT_TO_READERS);
+	return ww_put_request_add(request, memory->mapping, WW_ACCESS_READ, WW_PUT_TO_READERS);
 }
 
 static ww_status make_timeline(struct ww_work_queue *queue)
@@ -101,7 +94,7 @@ static ww_status check_open(const struct ww_work_queue *queue)
 
 static ww_status join_producers(struct ww_work_queue *queue)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	struct ww_queue_ring *ring = calloc(1, sizeof(*ring));
 
 	if (!ring)
@@ -110,11 +103,14 @@ static ww_status join_producers(struct ww_work_queue *queue)
 	ww_try(check_open(queue));
 	ww_try(make_timeline(queue));
 	ww_try(make_ring(queue, ring));
-	ww_try(offer_begin(&offer, queue, "producer"));
-	ww_try(offer_file(&offer, ring->ring.mapping, WW_ACCESS_READ));
-	ww_try(offer_file(&offer, ring->claims.mapping, WW_ACCESS_WRITE));
-	ww_try(offer_memory(&offer, ring->memory));
-	ww_try(ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0));
+	ww_try(begin_request(&request, queue, "producer"));
+	ww_try(ww_put_request_add_file(&request, ring->ring.mapping, WW_ACCESS_READ,
+		WW_PUT_TO_READERS));
+	ww_try(ww_put_request_add_file(&request, ring->claims.mapping, WW_ACCESS_WRITE,
+		WW_PUT_TO_READERS));
+	request.put.bytes += ring->ring.mapping->bytes + ring->claims.mapping->bytes;
+	ww_try(add_memory(&request, ring->memory));
+	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	ww_try(ww_queue_enter_roster(queue));
 	ww_queue_bell_ring(&queue->bell);
@@ -125,12 +121,12 @@ static ww_status join_producers(struct ww_work_queue *queue)
 
 static ww_status join_consumers(struct ww_work_queue *queue)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
 	queue->number = WW_QUEUE_NOBODY;
 	ww_try(make_timeline(queue));
-	ww_try(offer_begin(&offer, queue, "consumer"));
-	ww_try(ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0));
+	ww_try(begin_request(&request, queue, "consumer"));
+	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	return ww_queue_enter_bell(queue);
 }

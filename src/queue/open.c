@@ -119,44 +119,37 @@ static ww_status set_form(const struct ww_work_queue_params *params,
 static ww_status put_queue(struct ww_work_queue *queue, const char *name,
 	const struct ww_name_params *params)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 
-	ww_sync_object_request_init(&offer, WW_OBJECT_WORK_QUEUE, queue->form.queue_id, params);
-	offer.put.state = WW_STATE_SHARED;
+	ww_sync_object_request_init(&request, WW_OBJECT_WORK_QUEUE, queue->form.queue_id, params);
+	request.put.state = WW_STATE_SHARED;
 	if (name)
-		memcpy(offer.put.name, name, strlen(name));
-	ww_work_queue_ref_write(&queue->form, offer.put.description);
-	ww_frame_form_encode(&queue->frame_form, offer.put.description + WW_WORK_QUEUE_REF_BYTES);
-	offer.put.description_bytes = WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES;
-	return ww_put_request_put(&offer, &queue->object, queue->broker, 0);
-}
-
-static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
-	uint32_t access, uint8_t whom)
-{
-	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = whom;
-	return WW_OK;
+		memcpy(request.put.name, name, strlen(name));
+	ww_work_queue_ref_write(&queue->form, request.put.description);
+	ww_frame_form_encode(&queue->frame_form, request.put.description + WW_WORK_QUEUE_REF_BYTES);
+	request.put.description_bytes = WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES;
+	return ww_put_request_put(&request, &queue->object, queue->broker, 0);
 }
 
 static ww_status put_roster(struct ww_work_queue *queue)
 {
-	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	struct ww_mapping *roster = queue->roster.mapping;
 	struct ww_mapping *bell = queue->bell.mapping;
 	uint8_t id[WW_WIRE_ID_BYTES];
 
 	ww_try(ww_random_bytes(id, sizeof(id)));
-	ww_sync_object_request_init(&offer, WW_OBJECT_WORK_QUEUE, id, NULL);
-	offer.put.state = WW_STATE_SHARED;
-	offer.put.mode = ROSTER_MODE;
-	ww_queue_name(queue, "roster", (char *)offer.put.name);
-	ww_try(offer_file(&offer, roster, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
-	ww_try(offer_file(&offer, roster, WW_ACCESS_READ, WW_PUT_TO_READERS));
-	ww_try(offer_file(&offer, bell, WW_ACCESS_WRITE, WW_PUT_TO_READERS | WW_PUT_TO_WRITERS));
-	offer.put.bytes = roster->bytes + bell->bytes;
-	offer.host_bytes = offer.put.bytes;
-	return ww_put_request_put(&offer, &queue->shared, queue->broker, 0);
+	ww_sync_object_request_init(&request, WW_OBJECT_WORK_QUEUE, id, NULL);
+	request.put.state = WW_STATE_SHARED;
+	request.put.mode = ROSTER_MODE;
+	ww_queue_name(queue, "roster", (char *)request.put.name);
+	ww_try(ww_put_request_add(&request, roster, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
+	ww_try(ww_put_request_add(&request, roster, WW_ACCESS_READ, WW_PUT_TO_READERS));
+	ww_try(ww_put_request_add(&request, bell, WW_ACCESS_WRITE,
+		WW_PUT_TO_READERS | WW_PUT_TO_WRITERS));
+	request.put.bytes = roster->bytes + bell->bytes;
+	request.host_bytes = request.put.bytes;
+	return ww_put_request_put(&request, &queue->shared, queue->broker, 0);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,
