@@ -2,9 +2,12 @@
 /*
  * join.c - becoming a member of a work queue, see join.h
  *
- * A member puts an object inside the queue's, under a name that no other one ever has, and then
- * takes an entry, of the roster or of the bell. The object stays when the member ends: a consumer's
- * for as long as claims may be its own, a producer's for as long as its frames are there.
+ * A member puts an object inside the queue's, under a name that no other one ever has, then takes an
+ * entry, of the roster or of the bell, and then has the object stay when the member ends: a
+ * consumer's for as long as claims may be its own, a producer's for as long as its frames are
+ * there. A member that is killed before that leaves no object, since nobody would find it: only an
+ * entry, which the next one takes over. For the same reason an object is removed before its entry
+ * is given to another member.
  */
 #include "queue/join.h"
 
@@ -12,11 +15,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "client/request.h"
 #include "memory/description.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "share/put_request.h"
 #include "share/sync_object.h"
+
+#define STAYS_LATER 8 /* version of the protocol from which on an object can be made to stay */
 
 /* --- the own object --- */
 
@@ -29,7 +35,8 @@ static ww_status begin_request(struct ww_put_request *request, const struct ww_w
 	ww_sync_object_request_init(request, WW_OBJECT_WORK_QUEUE, page->id, NULL);
 	request->put.state = WW_STATE_SHARED;
 	request->put.mode = WW_QUEUE_MEMBER_MODE;
-	request->put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	if (ww_broker_client_version(queue->broker) < STAYS_LATER)
+		request->put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	ww_queue_member_name(queue, what, queue->member, (char *)request->put.name);
 	ww_try(ww_sync_object_add_page(request, page));
 	ww_sync_object_write_timeline(page, 0, request->put.description);
@@ -60,6 +67,22 @@ static ww_status make_timeline(struct ww_work_queue *queue)
 	ww_try(ww_timeline_create_alone(&queue->timeline));
 	queue->member = ww_queue_entry_of(queue->timeline->page->id);
 	return WW_OK;
+}
+
+/* This member has its entry, so others find its object: from now on it stays. */
+static ww_status say_stays(const struct ww_work_queue *queue)
+{
+	struct ww_wire_seal message = {
+		.state = WW_WIRE_STATE_SHARED,
+		.flags = WW_WIRE_SEAL_FLAG_STAYS,
+	};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	if (ww_broker_client_version(queue->broker) < STAYS_LATER)
+		return WW_OK;
+	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
+	memcpy(message.id, queue->timeline->page->id, sizeof(message.id));
+	return ww_broker_client_ask(queue->broker, &request);
 }
 
 /* --- producer --- */
@@ -113,6 +136,7 @@ static ww_status join_producers(struct ww_work_queue *queue)
 	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	ww_try(ww_queue_enter_roster(queue));
+	ww_try(say_stays(queue));
 	ww_queue_bell_ring(&queue->bell);
 	return check_open(queue);
 }
@@ -128,7 +152,8 @@ static ww_status join_consumers(struct ww_work_queue *queue)
 	ww_try(begin_request(&request, queue, "consumer"));
 	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
-	return ww_queue_enter_bell(queue);
+	ww_try(ww_queue_enter_bell(queue));
+	return say_stays(queue);
 }
 
 ww_status ww_queue_join(struct ww_work_queue *queue)

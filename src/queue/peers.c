@@ -231,12 +231,11 @@ static bool take_over(struct ww_work_queue *queue, uint32_t number)
 	struct ww_layout_work_queue_entry *entry = &queue->bell.consumers[number];
 	uint64_t member = ww_queue_entry_look(entry);
 
-	if (member == 0 || !is_free(queue, number) ||
-		!ww_queue_entry_replace(entry, member, queue->member))
+	if (member == 0 || !is_free(queue, number))
 		return false;
-	peer_fini(&queue->peers[number]);
 	ww_queue_remove_member(queue, "consumer", member);
-	return true;
+	peer_fini(&queue->peers[number]);
+	return ww_queue_entry_replace(entry, member, queue->member);
 }
 
 /*

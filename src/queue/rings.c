@@ -228,11 +228,10 @@ static bool take_over(struct ww_work_queue *queue, struct ww_layout_work_queue_e
 {
 	uint64_t member = ww_queue_entry_look(entry);
 
-	if (member == 0 || !is_free(queue, member) ||
-		!ww_queue_entry_replace(entry, member, queue->member))
+	if (member == 0 || !is_free(queue, member))
 		return false;
 	ww_queue_remove_member(queue, "producer", member);
-	return true;
+	return ww_queue_entry_replace(entry, member, queue->member);
 }
 
 static bool take_entry(struct ww_work_queue *queue)
