@@ -76,25 +76,19 @@ static void take_a_put(struct stand_in *self)
 
 UNIT_TEST(put_and_publish)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.state = WW_STATE_WRITING,
-	};
-	const struct ww_memory_params small = {
-		.struct_size = sizeof(small),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096,
-	};
 	struct stand_in self;
 	ww_device *device;
 	ww_memory *memory;
 
 	begin(&self, take_a_put);
 	assert_ok(ww_device_open("host", &device));
-	assert_ok(ww_memory_create(device, &small, &memory));
+	assert_ok(ww_memory_create(device,
+		WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_HOST, .bytes = 4096),
+		&memory));
 	assert_null(ww_memory_broker(memory));
 	assert_null(ww_memory_broker(NULL));
-	assert_ok(ww_memory_put(memory, NULL, "x", &params, 0, NULL));
+	assert_ok(ww_memory_put(memory, NULL, "x",
+		WW_PARAMS(struct ww_put_params, .state = WW_STATE_WRITING), 0, NULL));
 	assert_string_equal(ww_broker_address(ww_memory_broker(memory)), self.path);
 	unsetenv("WARPWAY_BROKER"); /* now another one is the default: the memory's own counts */
 	assert_ok(ww_memory_publish(memory, NULL, WW_STATE_SEALED, NULL));

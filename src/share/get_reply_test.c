@@ -27,12 +27,11 @@ static struct ww_array sample_array;
 
 static ww_memory *make_memory(ww_device *device)
 {
-	const struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
 	ww_memory *memory;
 
-	ww_assert(ww_memory_create(device, &params, &memory) == WW_OK);
+	ww_assert(ww_memory_create(device,
+			  WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_HOST, .bytes = 4096),
+			  &memory) == WW_OK);
 	return memory;
 }
 
@@ -153,15 +152,15 @@ static void grant_hostile(struct stand_in *self)
 /* What was granted is let go of again, with the status and without a leak. */
 static void assert_refused(ww_status status)
 {
-	const struct ww_get_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE};
 	ww_memory *memory;
 	struct stand_in self;
 	ww_broker *broker;
 
 	stand_in_start(&self, grant_hostile);
 	broker = stand_in_open(&self, 0);
-	assert_fails(ww_memory_get(sample.device, broker, "a", &params, 0, NULL, &memory, NULL),
+	assert_fails(ww_memory_get(sample.device, broker, "a",
+			     WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			     &memory, NULL),
 		status);
 	assert_null(memory);
 	ww_broker_unref(broker);
@@ -297,19 +296,11 @@ UNIT_TEST(put_sealed)
 
 UNIT_TEST(put_shared)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.mode = 0640,
-		.life = WW_LIFE_KEPT,
-		.state = WW_STATE_SHARED,
-		.gid = 23,
-		.flags = WW_PUT_REPLACE,
-		.ttl_ns = 1000,
-		.array = &sample_array,
-	};
 	struct ww_object_description description;
 
-	put_sample(&params);
+	put_sample(WW_PARAMS(struct ww_put_params, .mode = 0640, .life = WW_LIFE_KEPT,
+		.state = WW_STATE_SHARED, .gid = 23, .flags = WW_PUT_REPLACE, .ttl_ns = 1000,
+		.array = &sample_array));
 	assert_int_equal(taken.state, WW_WIRE_STATE_SHARED);
 	assert_int_equal(taken.life, WW_WIRE_LIFE_KEPT);
 	assert_int_equal(taken.mode, 0640);
@@ -440,10 +431,6 @@ UNIT_TEST(named_by_the_environment)
 
 UNIT_TEST(tokens)
 {
-	const struct ww_export_params span = {.struct_size = sizeof(span),
-		.offset = 128,
-		.bytes = 128,
-		.array = &sample_array};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	struct stand_in self;
@@ -455,7 +442,10 @@ UNIT_TEST(tokens)
 	assert_ok(ww_memory_export(sample.memory, broker, NULL, NULL, &token));
 	assert_string_equal(taken.name, "");
 	assert_int_equal(taken.state, WW_WIRE_STATE_SHARED);
-	assert_ok(ww_memory_export(sample.memory, broker, &span, NULL, &token));
+	assert_ok(ww_memory_export(sample.memory, broker,
+		WW_PARAMS(struct ww_export_params, .offset = 128, .bytes = 128,
+			.array = &sample_array),
+		NULL, &token));
 	/* At its own address, without being told which broker. */
 	assert_ok(ww_memory_import(sample.device, NULL, &token, NULL, NULL, &memory, &info));
 	assert_int_equal(info.offset, 128);

@@ -123,14 +123,12 @@ static void take_undo(int peer, const struct ww_wire_put *put)
 
 static ww_timeline *put_staying(ww_broker *broker, ww_status expected)
 {
-	const struct ww_name_params params = {.struct_size = sizeof(params),
-		.mode = 0444,
-		.gid = WW_GID_OWN,
-		.flags = WW_SHARE_STAYS};
 	ww_timeline *timeline;
 
 	ww_assert(ww_timeline_create(NULL, &timeline) == WW_OK);
-	ww_assert(ww_sync_object_timeline(timeline, broker, "a", &params) == expected);
+	ww_assert(ww_sync_object_timeline(timeline, broker, "a",
+			  WW_PARAMS(struct ww_name_params, .mode = 0444, .gid = WW_GID_OWN,
+				  .flags = WW_SHARE_STAYS)) == expected);
 	return timeline;
 }
 

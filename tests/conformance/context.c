@@ -57,14 +57,14 @@ static void keep_sharing(ww_CUcontext own, ww_device *device, ww_memory *memory)
 
 static void keep_with_memory(ww_CUcontext own, ww_device *device, ww_stream *stream, uint32_t kind)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = kind,
-		.bytes = 2 * MIB};
 	uint8_t buffer[64] = {0};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	ww_memory *memory;
 
-	KEEPS(own, MUST_OK(ww_memory_create(device, &params, &memory)));
+	KEEPS(own,
+		MUST_OK(ww_memory_create(device,
+			WW_PARAMS(struct ww_memory_params, .kind = kind, .bytes = 2 * MIB),
+			&memory)));
 	KEEPS(own, MUST_OK(ww_memory_info_get(memory, &info)));
 	KEEPS(own, MUST_OK(ww_stream_fill(stream, info.pointer, 1, 4, 16)));
 	KEEPS(own, MUST_OK(ww_stream_copy(stream, info.pointer, buffer, 64)));
@@ -184,8 +184,8 @@ DEVICE_CASE(context_own_stays, NEEDS_CUDA)
 /* A call that fails leaves it alone too. */
 DEVICE_CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.bytes = UINT64_C(1) << 46};
+	const struct ww_memory_params *params = WW_PARAMS(struct ww_memory_params,
+		.bytes = UINT64_C(1) << 46);
 	struct ww_memory_description description;
 	OWN(stream) ww_stream *stream = stream_make(device);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -194,7 +194,7 @@ DEVICE_CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 	OWN(fd) int fd;
 
 	MUST_EQUAL(0, driver_get()->cuCtxSetCurrent(NULL));
-	KEEPS(NULL, MUST(ww_memory_create(device, &params, &none) < 0));
+	KEEPS(NULL, MUST(ww_memory_create(device, params, &none) < 0));
 	KEEPS(NULL, MUST(ww_device_open("cuda:4095", &missing) < 0));
 	KEEPS(NULL, MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description)));
 	KEEPS(NULL,

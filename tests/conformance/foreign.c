@@ -474,13 +474,13 @@ DEVICE_CASE(foreign_copy_in, 0)
 
 CASE(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = FOREIGN_BYTES};
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_MANAGED);
 	ww_stream *stream = stream_make(device);
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_copy_in(stream, allocation_at(&allocation, 0), &params, &memory));
+	MUST_OK(ww_memory_copy_in(stream, allocation_at(&allocation, 0),
+		WW_PARAMS(struct ww_memory_params, .bytes = FOREIGN_BYTES), &memory));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);

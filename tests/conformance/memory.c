@@ -259,14 +259,14 @@ DEVICE_CASE(memory_release_gives_back, 0)
 
 DEVICE_CASE(memory_misuse, NEEDS_MISUSE_STATUS)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
+	const struct ww_memory_params *params = WW_PARAMS(struct ww_memory_params, .bytes = 1);
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	OWN(memory) ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
 	ww_memory *none;
 
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(NULL, &params, &none));
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(NULL, params, &none));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(device, NULL, &none));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(device, &params, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_create(device, params, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_info_get(NULL, &info));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_memory_info_get(memory, NULL));
 }

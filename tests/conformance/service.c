@@ -164,16 +164,14 @@ CASE(service_observer_sees_and_cannot_call, SERVICES | NO_DEVICE)
 STAGE_CASE(service_opens_by_token, SERVICES | NO_DEVICE)
 {
 	const struct ww_value values[] = {value_i64(2), value_i64(3)};
-	const struct ww_token_params no_escrow = {
-		.struct_size = sizeof(no_escrow),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
+	const struct ww_token_params *no_escrow = WW_PARAMS(struct ww_token_params,
+		.escrow_ns = WW_ESCROW_NONE);
 	struct ww_token reading;
 	struct ww_token token;
 	ww_client *client;
 
-	MUST_OK(ww_service_export(stage->service, WW_ACCESS_WRITE, &no_escrow, NULL, &token));
-	MUST_OK(ww_service_export(stage->service, WW_ACCESS_READ, &no_escrow, NULL, &reading));
+	MUST_OK(ww_service_export(stage->service, WW_ACCESS_WRITE, no_escrow, NULL, &token));
+	MUST_OK(ww_service_export(stage->service, WW_ACCESS_READ, no_escrow, NULL, &reading));
 	MUST_STATUS(WW_ERR_ACCESS, ww_client_import(scene.broker, &reading, NULL, NULL, &client));
 	ww_client_unref(stage->client);
 	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage->client));

@@ -127,7 +127,6 @@ CASE(timeline_put_again_after_loss, NO_DEVICE)
 {
 	char folder[] = "/tmp/warpway-test-XXXXXX";
 	char path[64];
-	struct ww_broker_params params = {.struct_size = sizeof(params), .address = path};
 	ww_timeline *timeline = timeline_make(0, 0);
 	struct broker first;
 	struct broker second;
@@ -139,7 +138,7 @@ CASE(timeline_put_again_after_loss, NO_DEVICE)
 	broker_start(&first, NULL);
 	broker_start(&second, NULL);
 	MUST_CALL(symlink(first.address, path));
-	MUST_OK(ww_broker_open(&params, &broker));
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .address = path), &broker));
 	MUST_OK(ww_timeline_put(timeline, broker, "x", NULL, NULL));
 	MUST_CALL(unlink(path));
 	MUST_CALL(symlink(second.address, path));

@@ -101,14 +101,11 @@ static void remove_lingering(void)
 /* The bystander's object, which a victim may have been told to remove or replace. */
 static ww_memory *put_theirs(void)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = WW_LIFE_KEPT,
-		.flags = WW_PUT_REPLACE,
-	};
 	ww_memory *memory = scene_make(2 * MIB, 7);
 
-	MUST_OK(ww_memory_put(memory, scene.broker, "theirs", &params, 0, NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, "theirs",
+		WW_PARAMS(struct ww_put_params, .life = WW_LIFE_KEPT, .flags = WW_PUT_REPLACE), 0,
+		NULL));
 	return memory;
 }
 
@@ -182,11 +179,6 @@ KILL_AT_MESSAGES(client_killed_watching, "open", ARM, "watch")
 /* A token of a shared object without a name, whose maker has gone. */
 CASE(client_killed_importing, 0)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.escrow_ns = WW_ESCROW_NONE,
-	};
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	char import[64];
 	const char *const commands[] = {"open", ARM, import, "verify 9", NULL};
@@ -198,7 +190,10 @@ CASE(client_killed_importing, 0)
 	script = commands;
 	scene_begin();
 	memory = scene_make(2 * MIB, 9);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = WW_ESCROW_NONE),
+		NULL, &token));
 	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
 	close(fd);
 	snprintf(import, sizeof(import), "import write file=%s", path);

@@ -65,14 +65,10 @@ static void begin(void)
 
 static void put(ww_memory *memory, const char *name, uint32_t state, uint64_t flags)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = WW_LIFE_KEPT,
-		.state = state,
-		.flags = flags,
-	};
-
-	MUST_OK(ww_memory_put(memory, scene.broker, name, &params, 0, NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, name,
+		WW_PARAMS(struct ww_put_params, .life = WW_LIFE_KEPT, .state = state,
+			.flags = flags),
+		0, NULL));
 }
 
 static ww_memory *make(uint32_t seed)
@@ -85,16 +81,13 @@ static ww_memory *make(uint32_t seed)
 
 static void take_token(ww_memory *memory, struct child *agent)
 {
-	/* An import that was answered just before the kill may not be counted: see the end. */
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.uses = 1,
-		.escrow_ns = ESCROW_NS,
-		.flags = WW_EXPORT_DELIVERY,
-	};
 	struct ww_token token;
 
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+	/* An import that was answered just before the kill may not be counted: see the end. */
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .uses = 1, .escrow_ns = ESCROW_NS,
+			.flags = WW_EXPORT_DELIVERY),
+		NULL, &token));
 	ww_memory_unref(memory);
 	MUST_EQUAL(sizeof(token), write(agent->socket, &token, sizeof(token)));
 	agent_must(agent, WW_OK, "import");

@@ -156,12 +156,6 @@ static void put(struct owner *owner, uint32_t slot)
 {
 	bool is_there = atomic_load(slot_of(owner, slot)) & PRESENT;
 	bool in_steps = draw(owner, 2);
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = WW_LIFE_KEPT,
-		.state = in_steps ? WW_STATE_WRITING : 0,
-		.flags = is_there ? WW_PUT_REPLACE : 0,
-	};
 	ww_memory *memory;
 	bool is_done;
 	char name[32];
@@ -170,7 +164,12 @@ static void put(struct owner *owner, uint32_t slot)
 	write_name(name, owner->number, slot);
 	memory = make(owner->device, tag_of(owner->number, slot, owner->version));
 	is_done = ended_well(owner, "put",
-		ww_memory_put(memory, owner->broker, name, &params, 0, NULL), WW_OK);
+		ww_memory_put(memory, owner->broker, name,
+			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_KEPT,
+				.state = in_steps ? WW_STATE_WRITING : 0,
+				.flags = is_there ? WW_PUT_REPLACE : 0),
+			0, NULL),
+		WW_OK);
 	if (is_done && in_steps)
 		is_done = ended_well(owner, "seal",
 			ww_memory_publish(memory, owner->broker, WW_STATE_SEALED, NULL), WW_OK);
@@ -231,17 +230,15 @@ static void read_one(struct owner *owner)
  */
 static void pass_by_token(struct owner *owner)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.uses = 1,
-		.escrow_ns = ESCROW_NS,
-	};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	uint64_t began_ns = now_ns();
 	ww_memory *memory = make(owner->device, tag_of(owner->number, 0, 77));
 	bool is_done = ended_well(owner, "export",
-		ww_memory_export(memory, owner->broker, &params, NULL, &token), WW_OK);
+		ww_memory_export(memory, owner->broker,
+			WW_PARAMS(struct ww_export_params, .uses = 1, .escrow_ns = ESCROW_NS), NULL,
+			&token),
+		WW_OK);
 	ww_status status = WW_ERR_NO_BROKER;
 
 	ww_memory_unref(memory);

@@ -103,28 +103,26 @@ static void wait_for_end(ww_broker *broker, uint32_t pid)
 
 static ww_status put_version(ww_memory *memory, ww_broker *broker, const char *name, uint64_t way)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = WW_LIFE_KEPT,
-		.state = way == 1 ? WW_STATE_WRITING : WW_STATE_SHARED,
-		.flags = WW_PUT_REPLACE,
-	};
-	const struct ww_export_params unkept = {.struct_size = sizeof(unkept),
-		.escrow_ns = WW_ESCROW_NONE};
-	const struct ww_put_params held = {.struct_size = sizeof(held),
-		.state = WW_STATE_SHARED,
-		.flags = WW_PUT_REPLACE};
 	struct ww_token token;
 	ww_status status = WW_OK;
 	char first[40];
 
 	snprintf(first, sizeof(first), "first/%s", name);
 	if (way == 2)
-		status = ww_memory_export(memory, broker, &unkept, NULL, &token);
+		status = ww_memory_export(memory, broker,
+			WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL,
+			&token);
 	if (way == 3)
-		status = ww_memory_put(memory, broker, first, &held, 0, NULL);
+		status = ww_memory_put(memory, broker, first,
+			WW_PARAMS(struct ww_put_params, .state = WW_STATE_SHARED,
+				.flags = WW_PUT_REPLACE),
+			0, NULL);
 	if (status == WW_OK)
-		status = ww_memory_put(memory, broker, name, &params, 0, NULL);
+		status = ww_memory_put(memory, broker, name,
+			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_KEPT,
+				.state = way == 1 ? WW_STATE_WRITING : WW_STATE_SHARED,
+				.flags = WW_PUT_REPLACE),
+			0, NULL);
 	if (status == WW_OK && way == 1)
 		status = ww_memory_publish(memory, broker, WW_STATE_SEALED, NULL);
 	return status;

@@ -73,12 +73,8 @@ static uint64_t limit_ns(void)
 
 static void export(ww_timeline *timeline, struct ww_token *out_token)
 {
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-
-	MUST_OK(ww_timeline_export(timeline, own.broker, &params, NULL, out_token));
+	MUST_OK(ww_timeline_export(timeline, own.broker,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, out_token));
 }
 
 /* Opens the gates first. */
@@ -224,22 +220,20 @@ static ww_status submit(struct pending *pending)
 {
 	const struct ww_value values[] = {value_token(&own.board->array), value_u64(pending->at)};
 	uint32_t function = own.functions[draw_from(&own.random, FUNCTIONS)];
-	struct ww_submit_params params = {
-		.struct_size = sizeof(params),
+	struct ww_submit_params *params = WW_PARAMS(struct ww_submit_params,
 		.lane = (uint32_t)draw_from(&own.random, LANES),
 		.deadline_ns = comes_up(LATE_TURN) ? 1 + draw_from(&own.random, 200000) : 0,
-		.depends_on = comes_up(DEPEND_TURN) ? own.last_call : 0,
-	};
+		.depends_on = comes_up(DEPEND_TURN) ? own.last_call : 0);
 	ww_timeline *ending = NULL;
 	struct ww_token token;
 	ww_status status;
 
 	if (comes_up(AFTER_TURN))
-		start_after_value(pending->at, &params);
+		start_after_value(pending->at, params);
 	else if (comes_up(ENDED_TURN))
-		ending = start_after_ended(pending->at, &token, &params);
+		ending = start_after_ended(pending->at, &token, params);
 	pending->is_after_ended = ending;
-	status = ww_client_submit(own.client, function, values, 2, &params, limit_ns(), NULL,
+	status = ww_client_submit(own.client, function, values, 2, params, limit_ns(), NULL,
 		&pending->ticket);
 	ww_timeline_unref(ending);
 	return status;
@@ -285,18 +279,14 @@ static ww_status repeat(uint32_t function, const struct ww_value *values, uint32
 {
 	uint64_t servers = atomic_load(&own.board->servers);
 	bool is_late = at != UINT64_MAX && comes_up(LATE_TURN);
-	const struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.flags = WW_SUBMIT_REPEAT,
-		.lane = (uint32_t)draw_from(&own.random, LANES),
+	const struct ww_submit_params *params = WW_PARAMS(struct ww_submit_params,
+		.flags = WW_SUBMIT_REPEAT, .lane = (uint32_t)draw_from(&own.random, LANES),
 		.deadline_ns = is_late ? 1 + draw_from(&own.random, 200000) : 0,
-		.after = own.timeline,
-		.after_value = comes_up(AFTER_TURN) ? own.signalled : 0,
-	};
+		.after = own.timeline, .after_value = comes_up(AFTER_TURN) ? own.signalled : 0);
 	ww_status status;
 
 	signal_to(own.awaited); /* for those before it in the lane */
-	status = ww_client_call(own.client, function, values, count, &params, limit_ns(), NULL,
+	status = ww_client_call(own.client, function, values, count, params, limit_ns(), NULL,
 		out_ticket);
 	if (status != WW_OK && !(is_late && status == WW_TIMED_OUT))
 		MUST_OK(status);

@@ -99,12 +99,9 @@ static bool finish_one(void)
 static ww_status submit(uint32_t function, const struct ww_value *values, uint32_t count,
 	ww_ticket **out_ticket)
 {
-	const struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.lane = CALL_MEMORY_LANE,
-	};
 	ww_status status = ww_client_submit(own.client, own.functions[function], values, count,
-		&params, limit_ns(), NULL, out_ticket);
+		WW_PARAMS(struct ww_submit_params, .lane = CALL_MEMORY_LANE), limit_ns(), NULL,
+		out_ticket);
 
 	if (status != WW_OK)
 		MUST_STATUS(WW_ERR_PEER_LOST, status);

@@ -33,15 +33,13 @@ uint64_t call_answer(uint64_t at)
 
 ww_memory *call_array_make(uint64_t bytes, struct ww_token *out_token)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.escrow_ns = WW_ESCROW_NONE,
-	};
 	ww_memory *array = memory_make(scene.device, WW_MEMORY_HOST, bytes);
 
 	memset(ww_memory_host_pointer(array), 0, bytes);
-	MUST_OK(ww_memory_export(array, scene.broker, &params, NULL, out_token));
+	MUST_OK(ww_memory_export(array, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = WW_ESCROW_NONE),
+		NULL, out_token));
 	return array;
 }
 
@@ -129,34 +127,20 @@ static ww_status run_mark_together(void *context, ww_call *const *calls, uint32_
 ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *name)
 {
 	static const char signature[] = "u8[n] array write, u64 at -> u64 answer";
-	const struct ww_service_params params = {
-		.struct_size = sizeof(params),
-		.calls_max = CALLS_MAX,
-		.flags = WW_PUT_REPLACE,
-		.builtin = WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC,
-	};
-	const struct ww_function_params idempotent = {
-		.struct_size = sizeof(idempotent),
-		.flags = WW_FUNCTION_IDEMPOTENT,
-	};
-	const struct ww_function_params enqueues = {
-		.struct_size = sizeof(enqueues),
-		.flags = WW_FUNCTION_ENQUEUES,
-	};
-	const struct ww_function_params together = {
-		.struct_size = sizeof(together),
-		.batch_calls_max = 8,
-		.batch_wait_ns = BATCH_NS,
-	};
 	ww_service *service;
 
-	MUST_OK(ww_service_create(device, broker, name, &params, NULL, &service));
+	MUST_OK(ww_service_create(device, broker, name,
+		WW_PARAMS(struct ww_service_params, .calls_max = CALLS_MAX, .flags = WW_PUT_REPLACE,
+			.builtin = WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC),
+		NULL, &service));
 	MUST_OK(ww_service_offer(service, "mark", signature, run_mark, NULL, NULL));
-	MUST_OK(ww_service_offer(service, "mark_again", signature, run_mark, NULL, &idempotent));
+	MUST_OK(ww_service_offer(service, "mark_again", signature, run_mark, NULL,
+		WW_PARAMS(struct ww_function_params, .flags = WW_FUNCTION_IDEMPOTENT)));
 	MUST_OK(ww_service_offer(service, "mark_later", signature, run_mark_later, NULL,
-		&enqueues));
+		WW_PARAMS(struct ww_function_params, .flags = WW_FUNCTION_ENQUEUES)));
 	MUST_OK(ww_service_offer_batch(service, "mark_together", signature, run_mark_together, NULL,
-		&together));
+		WW_PARAMS(struct ww_function_params, .batch_calls_max = 8,
+			.batch_wait_ns = BATCH_NS)));
 	return service;
 }
 

@@ -77,13 +77,10 @@ static void open_client(struct caller *caller, ww_broker *broker)
 static ww_status submit(struct caller *caller, uint64_t at, ww_ticket **out_ticket)
 {
 	const struct ww_value values[] = {value_token(caller->array), value_u64(at)};
-	const struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.lane = (uint32_t)(at / 2 % LANES),
-	};
 
-	return ww_client_submit(caller->client, caller->functions[at % 2], values, 2, &params,
-		LIMIT_NS, NULL, out_ticket);
+	return ww_client_submit(caller->client, caller->functions[at % 2], values, 2,
+		WW_PARAMS(struct ww_submit_params, .lane = (uint32_t)(at / 2 % LANES)), LIMIT_NS,
+		NULL, out_ticket);
 }
 
 /* Return: what is known of the call. */

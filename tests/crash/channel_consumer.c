@@ -224,13 +224,11 @@ static bool may_come_later(ww_status status)
 static bool join(void)
 {
 	static const uint64_t histories[] = {0, 1, 5, WW_CHANNEL_OLDEST};
-	const struct ww_consumer_params params = {
-		.struct_size = sizeof(params),
-		.history = histories[draw_from(&consumer.player.random, CHECK_COUNT(histories))],
-	};
+	const struct ww_consumer_params *params = WW_PARAMS(struct ww_consumer_params,
+		.history = histories[draw_from(&consumer.player.random, CHECK_COUNT(histories))]);
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 	ww_status status = ww_channel_get(consumer.player.device, consumer.player.broker, "c",
-		&params, CHANNEL_TURN_NS, NULL, &consumer.channel);
+		params, CHANNEL_TURN_NS, NULL, &consumer.channel);
 
 	if (may_come_later(status))
 		return false;

@@ -172,16 +172,6 @@ static void step(void)
 
 static void create(void)
 {
-	const struct ww_channel_params params = {
-		.struct_size = sizeof(params),
-		.policy = producer.policy,
-		.slot_bytes = CHANNEL_SLOT_BYTES,
-		.slots = producer.policy == WW_CHANNEL_BLOCK ? SLOTS_BLOCK : 0,
-		.consumers_max = 2 * CHANNEL_CONSUMERS,
-		.held_max = CHANNEL_HELD,
-		.metadata_bytes = sizeof(struct note),
-		.flags = WW_PUT_REPLACE,
-	};
 	struct board *board = producer.player.board;
 
 	producer.generation = atomic_fetch_add(&board->generation, 1) + 1;
@@ -189,7 +179,12 @@ static void create(void)
 	producer.number = 0;
 	atomic_store(&producer.entry->done, 0);
 	atomic_store(&producer.entry->said, 0);
-	MUST_OK(ww_channel_create(producer.player.device, producer.player.broker, "c", &params,
+	MUST_OK(ww_channel_create(producer.player.device, producer.player.broker, "c",
+		WW_PARAMS(struct ww_channel_params, .policy = producer.policy,
+			.slot_bytes = CHANNEL_SLOT_BYTES,
+			.slots = producer.policy == WW_CHANNEL_BLOCK ? SLOTS_BLOCK : 0,
+			.consumers_max = 2 * CHANNEL_CONSUMERS, .held_max = CHANNEL_HELD,
+			.metadata_bytes = sizeof(struct note), .flags = WW_PUT_REPLACE),
 		NULL, &producer.channel));
 }
 

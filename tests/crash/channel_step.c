@@ -111,15 +111,12 @@ static const char *const consumers_steps[] = {"ww_channel_marks_begin", "ww_chan
 
 static ww_channel *make(ww_device *device, ww_broker *broker, uint32_t policy)
 {
-	const struct ww_channel_params params = {
-		.struct_size = sizeof(params),
-		.policy = policy,
-		.slot_bytes = SLOT_BYTES,
-		.slots = policy == WW_CHANNEL_BLOCK ? SLOTS : 0,
-	};
 	ww_channel *channel;
 
-	MUST_OK(ww_channel_create(device, broker, "c", &params, NULL, &channel));
+	MUST_OK(ww_channel_create(device, broker, "c",
+		WW_PARAMS(struct ww_channel_params, .policy = policy, .slot_bytes = SLOT_BYTES,
+			.slots = policy == WW_CHANNEL_BLOCK ? SLOTS : 0),
+		NULL, &channel));
 	return channel;
 }
 
@@ -499,13 +496,11 @@ CASE(channel_joined_before_it_has_slots, 0)
 /* Longer than a case may take: a wait for so long is a hang. */
 static ww_broker *open_with_long_limit(void)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.timeout_ns = UINT64_C(3600) * 1000000000,
-	};
+	const struct ww_broker_params *params = WW_PARAMS(struct ww_broker_params,
+		.timeout_ns = UINT64_C(3600) * 1000000000);
 	ww_broker *broker;
 
-	MUST_OK(ww_broker_open(&params, &broker));
+	MUST_OK(ww_broker_open(params, &broker));
 	return broker;
 }
 

@@ -53,13 +53,10 @@ static bool allocate(ww_memory **out_slice)
  */
 static bool export(ww_memory *slice, uint32_t uses, struct ww_token *out_token)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.escrow_ns = uses ? ESCROW_NS : WW_ESCROW_NONE,
-		.uses = uses,
-	};
-	ww_status status = ww_memory_export(slice, owner.player.broker, &params, NULL, out_token);
+	ww_status status = ww_memory_export(slice, owner.player.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = uses ? ESCROW_NS : WW_ESCROW_NONE, .uses = uses),
+		NULL, out_token);
 
 	if (status < 0 && atomic_load(&owner.player.board->tolerates))
 		return false;
@@ -110,10 +107,6 @@ static void send_shared(void)
 /* Who gets it by its name reads it. The slice that had the name is nobody's from then on. */
 static void publish(void)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.flags = WW_PUT_REPLACE,
-	};
 	char name[POOL_NAME_BYTES];
 	struct ww_token token;
 	ww_status status;
@@ -124,7 +117,8 @@ static void publish(void)
 	if (export(slice, 0, &token)) {
 		slice_fill(&owner.player, slice, word_of(&token));
 		pool_name(name, draw_from(&owner.player.random, POOL_NAMES));
-		status = ww_memory_put(slice, owner.player.broker, name, &params, 0, NULL);
+		status = ww_memory_put(slice, owner.player.broker, name,
+			WW_PARAMS(struct ww_put_params, .flags = WW_PUT_REPLACE), 0, NULL);
 		if (status >= 0 || !atomic_load(&owner.player.board->tolerates))
 			MUST_OK(status);
 	}
@@ -223,16 +217,12 @@ static void must_have_all(void)
  */
 ROLE(role_pool_owner)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.bytes_max = POOL_BYTES,
-		.chunk_bytes = POOL_CHUNK,
-		.slices_max = 256,
-	};
-
 	MUST_EQUAL(1, count);
 	player_begin(&owner.player, 0, strtoull(arguments[0], NULL, 10));
-	MUST_OK(ww_pool_create(owner.player.device, &params, &owner.pool));
+	MUST_OK(ww_pool_create(owner.player.device,
+		WW_PARAMS(struct ww_pool_params, .bytes_max = POOL_BYTES, .chunk_bytes = POOL_CHUNK,
+			.slices_max = 256),
+		&owner.pool));
 	while (!atomic_load(&owner.player.board->stops)) {
 		step();
 		atomic_fetch_add(&owner.player.board->steps[0], 1);

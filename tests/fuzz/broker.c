@@ -169,17 +169,14 @@ static void clear_names(struct raw *raw)
 /* A damaged packet may have given an object a name of its own. */
 static void clear_other_names(void)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.flags = WW_BROKER_NO_START,
-		.address = daemon_.address,
-	};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_snapshot *snapshot;
 	ww_broker *broker;
 
 	/* While there is no room for a connection the former ones have not ended yet. */
-	if (ww_broker_open(&params, &broker) < 0)
+	if (ww_broker_open(WW_PARAMS(struct ww_broker_params, .flags = WW_BROKER_NO_START,
+				   .address = daemon_.address),
+		    &broker) < 0)
 		return;
 	MUST_OK(ww_snapshot_create(broker, "", WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED,
 		&snapshot));

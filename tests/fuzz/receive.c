@@ -39,12 +39,10 @@ static struct {
 
 static void set_up(void)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
-
 	FUZZ_MUST(ww_device_open("host", &world.device) == WW_OK);
-	FUZZ_MUST(ww_memory_create(world.device, &params, &world.memory) == WW_OK);
+	FUZZ_MUST(ww_memory_create(world.device,
+			  WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_HOST, .bytes = 4096),
+			  &world.memory) == WW_OK);
 	FUZZ_MUST(ww_memory_export_fd(world.memory, WW_ACCESS_WRITE, &world.fd,
 			  &world.description) == WW_OK);
 	FUZZ_MUST(pipe2(world.pipes, O_CLOEXEC) == 0);

@@ -374,9 +374,6 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 
 static void set_up(void)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
 	struct ww_token_info info = {.struct_size = sizeof(info),
 		.kind = WW_OBJECT_MEMORY,
 		.access = WW_ACCESS_WRITE,
@@ -389,7 +386,9 @@ static void set_up(void)
 
 	memset(links, 0xff, sizeof(links));
 	FUZZ_MUST(ww_device_open("host", &world.device) == WW_OK);
-	FUZZ_MUST(ww_memory_create(world.device, &params, &memory) == WW_OK);
+	FUZZ_MUST(ww_memory_create(world.device,
+			  WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_HOST, .bytes = 4096),
+			  &memory) == WW_OK);
 	FUZZ_MUST(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &world.memory_fd,
 			  &world.description) == WW_OK);
 	ww_memory_unref(memory); /* or every get would be of this one, which would stay held */
@@ -419,14 +418,13 @@ static ww_status get_memory(ww_broker *broker)
 
 static ww_status put_memory(ww_broker *broker)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 4096};
 	struct ww_token token;
 	OWN(memory) ww_memory *memory;
 	ww_status status;
 
-	FUZZ_MUST(ww_memory_create(world.device, &params, &memory) == WW_OK);
+	FUZZ_MUST(ww_memory_create(world.device,
+			  WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_HOST, .bytes = 4096),
+			  &memory) == WW_OK);
 	status = draw_one_in(2) ? ww_memory_export(memory, broker, NULL, NULL, &token)
 				: ww_memory_put(memory, broker, "a", NULL, 0, NULL);
 	if (status == WW_OK && draw_one_in(2))
@@ -466,14 +464,12 @@ static ww_status take_totals(ww_broker *broker)
 
 static ww_status take_largest(ww_broker *broker)
 {
-	const struct ww_largest_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_largest_params *params = WW_PARAMS(struct ww_largest_params,
 		.count = 1 + draw_below(100),
-		.contents = draw_below(2) ? WW_SNAPSHOT_OBJECTS : WW_SNAPSHOT_HOLDERS,
-	};
+		.contents = draw_below(2) ? WW_SNAPSHOT_OBJECTS : WW_SNAPSHOT_HOLDERS);
 	struct ww_object_info object = {.struct_size = sizeof(object)};
 	ww_snapshot *snapshot = NULL;
-	ww_status status = ww_snapshot_largest(broker, &params, &snapshot);
+	ww_status status = ww_snapshot_largest(broker, params, &snapshot);
 
 	FUZZ_MUST((status == WW_OK) == (snapshot != NULL));
 	if (snapshot)
@@ -570,10 +566,6 @@ static int lowest_free(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 {
-	const struct ww_broker_params params = {.struct_size = sizeof(params),
-		.flags = WW_BROKER_NO_START,
-		.timeout_ns = TIMEOUT_NS,
-		.address = "/nowhere/warpway"};
 	ww_broker *broker;
 	int lowest;
 
@@ -584,7 +576,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 	source.at = input;
 	source.left = bytes;
 	lowest = lowest_free();
-	if (ww_broker_open(&params, &broker) == WW_OK) {
+	if (ww_broker_open(WW_PARAMS(struct ww_broker_params, .flags = WW_BROKER_NO_START,
+				   .timeout_ns = TIMEOUT_NS, .address = "/nowhere/warpway"),
+		    &broker) == WW_OK) {
 		for (int i = 0; i < CALLS && source.left > 0; i++)
 			call(broker);
 		ww_broker_unref(broker);

@@ -51,7 +51,6 @@ static struct ww_token timeline_token(ww_timeline *timeline, ww_broker *broker)
 
 static void set_up(void)
 {
-	const struct ww_pool_params pool = {.struct_size = sizeof(pool), .bytes_max = BYTES};
 	struct ww_export_params export = WW_INIT(struct ww_export_params);
 
 	export.escrow_ns = WW_ESCROW_NONE;
@@ -62,7 +61,8 @@ static void set_up(void)
 	MUST_OK(ww_object_import(scene.broker, &ours.token, NULL, &ours.object, NULL));
 	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &ours.watch));
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &ours.snapshot));
-	MUST_OK(ww_pool_create(scene.device, &pool, &ours.pool));
+	MUST_OK(ww_pool_create(scene.device, WW_PARAMS(struct ww_pool_params, .bytes_max = BYTES),
+		&ours.pool));
 	MUST_OK(ww_pool_alloc(ours.pool, 4096, 0, 0, NULL, &ours.slice));
 	pattern_write(ours.slice, 3);
 	export.access = WW_ACCESS_WRITE;
@@ -408,16 +408,13 @@ static void fill_up(void)
 
 static void *connect_and_wait(void *context)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.flags = WW_BROKER_NO_START,
-		.timeout_ns = UINT64_C(3600) * 1000000000,
-		.address = full.name.sun_path,
-	};
+	const struct ww_broker_params *params = WW_PARAMS(struct ww_broker_params,
+		.flags = WW_BROKER_NO_START, .timeout_ns = UINT64_C(3600) * 1000000000,
+		.address = full.name.sun_path);
 	ww_broker *broker;
 
 	(void)context;
-	MUST_STATUS(WW_ERR_NO_BROKER, ww_broker_open(&params, &broker));
+	MUST_STATUS(WW_ERR_NO_BROKER, ww_broker_open(params, &broker));
 	return NULL;
 }
 

@@ -191,10 +191,8 @@ SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 /* A process that writes is named, and nothing has changed. Its token is for reading afterwards. */
 SCENE_CASE(pass_sealed_without_writers, WW_CAP_EXPORT)
 {
-	const struct ww_put_params sealed = {
-		.struct_size = sizeof(sealed),
-		.state = WW_STATE_SEALED | WW_STATE_READ_ONLY,
-	};
+	const struct ww_put_params *sealed = WW_PARAMS(struct ww_put_params,
+		.state = WW_STATE_SEALED | WW_STATE_READ_ONLY);
 	OWN(memory) ww_memory *memory = scene_make(2 << 20, 1);
 	struct ww_token token;
 	char writer[48];
@@ -208,12 +206,12 @@ SCENE_CASE(pass_sealed_without_writers, WW_CAP_EXPORT)
 	agent_must(&taker, WW_OK, "import write");
 	snprintf(writer, sizeof(writer), "process %d (", (int)taker.pid);
 	MUST_REFUSE(WW_ERR_STATE, writer,
-		ww_memory_put(memory, scene.broker, "x", &sealed, 0, NULL));
+		ww_memory_put(memory, scene.broker, "x", sealed, 0, NULL));
 	pattern_write(memory, 2);
 	agent_must(&taker, WW_OK, "verify 2");
 	agent_must(&taker, WW_OK, "drop");
 	scene_has_holds(1);
-	MUST_OK(ww_memory_put(memory, scene.broker, "x", &sealed, 0, NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", sealed, 0, NULL));
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_ERR_ACCESS, "import write");

@@ -62,20 +62,18 @@ static ww_status obey_create(void)
 
 static ww_status obey_join(void)
 {
-	const struct ww_consumer_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_consumer_params *params = WW_PARAMS(struct ww_consumer_params,
 		.flags = (agent_has_option("trust") ? WW_CONSUMER_TRUST_USERS : 0) |
 			(agent_has_option("reattach") ? WW_CONSUMER_REATTACH : 0) |
 			(agent_has_option("observe") ? WW_CONSUMER_OBSERVE : 0),
 		.history = agent_number_option("history", 10),
-		.metadata_type = agent_find_option("type"),
-	};
+		.metadata_type = agent_find_option("type"));
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	MUST(!own.channel);
 	return status ? status
-		      : ww_channel_get(agent_device(), broker, agent_word(1), &params,
+		      : ww_channel_get(agent_device(), broker, agent_word(1), params,
 				agent_time_option("wait_ms"), NULL, &own.channel);
 }
 

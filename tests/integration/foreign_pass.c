@@ -65,17 +65,15 @@ KIND_CASE(foreign_by_token, WW_CAP_FOREIGN)
 
 KIND_CASE(foreign_by_name, WW_CAP_FOREIGN)
 {
-	const struct ww_get_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.flags = WW_IMPORT_NO_SLOW_ROUTE,
-	};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_memory *memory;
 
 	foreign_owner(&owner, kind, FOREIGN_OFFSET, FOREIGN_SPAN);
 	agent_must(&owner, WW_OK, "put x state=shared");
-	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, 0, NULL, &memory, &info));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "x",
+		WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE,
+			.flags = WW_IMPORT_NO_SLOW_ROUTE),
+		0, NULL, &memory, &info));
 	MUST_EQUAL(FOREIGN_OFFSET, info.offset);
 	MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
 	must_share(memory);

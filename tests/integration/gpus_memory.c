@@ -54,14 +54,12 @@ MEMORY_CASE(memory_by_name, 0, WW_MEMORY_VMM, 10)
 static void pass_tokens(void)
 {
 	for (uint32_t i = 0; i < team.count; i++) {
-		const struct ww_export_params params = {
-			.struct_size = sizeof(params),
-			.access = WW_ACCESS_WRITE,
-			.escrow_ns = WW_ESCROW_NONE,
-		};
 		struct ww_token token;
 
-		MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
+		MUST_OK(ww_memory_export(memory, scene.broker,
+			WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+				.escrow_ns = WW_ESCROW_NONE),
+			NULL, &token));
 		agent_send_token(&team.members[i].agent, &token);
 	}
 }

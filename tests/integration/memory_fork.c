@@ -92,13 +92,13 @@ static void refuse_streams(void)
 
 static void refuse_memory_calls(void)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	struct ww_memory_description description;
 	ww_memory *memory;
 	int fd;
 
-	FORKED(ww_memory_create(ours.device, &params, &memory));
+	FORKED(ww_memory_create(ours.device, WW_PARAMS(struct ww_memory_params, .bytes = 1),
+		&memory));
 	FORKED(ww_memory_info_get(ours.memory, &info));
 	FORKED(ww_memory_write(ours.memory, 0, &info, 1, 0, NULL));
 	FORKED(ww_memory_read(ours.memory, 0, &info, 1, 0, NULL));

@@ -80,19 +80,16 @@ static void say_token(const struct ww_token *token)
 
 static ww_status obey_export(void)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = access_option(),
-		.uses = (uint32_t)agent_number_option("uses", 10),
+	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
+		.access = access_option(), .uses = (uint32_t)agent_number_option("uses", 10),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms") : 0,
-		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0,
-	};
+		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0);
 	struct ww_token token;
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	if (!status)
-		status = ww_memory_export(*slot(1), broker, &params, NULL, &token);
+		status = ww_memory_export(*slot(1), broker, params, NULL, &token);
 	if (!status)
 		say_token(&token);
 	return status;

@@ -320,11 +320,6 @@ SCENE_CASE(pass_strict, 0)
 	const uint32_t kinds[] = {WW_MEMORY_VMM, WW_MEMORY_HOST};
 
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		const struct ww_pool_params params = {
-			.struct_size = sizeof(params),
-			.kind = kinds[i],
-			.chunk_bytes = CHUNK,
-		};
 		bool is_slow = kinds[i] == WW_MEMORY_HOST && subject_is_cuda();
 		ww_status expected = is_slow ? WW_ERR_UNSUPPORTED : WW_OK;
 		struct ww_token token;
@@ -333,7 +328,9 @@ SCENE_CASE(pass_strict, 0)
 		ww_memory *home;
 		ww_pool *pool;
 
-		MUST_OK(ww_pool_create(scene.device, &params, &pool));
+		MUST_OK(ww_pool_create(scene.device,
+			WW_PARAMS(struct ww_pool_params, .kind = kinds[i], .chunk_bytes = CHUNK),
+			&pool));
 		slice = slice_make(pool, 64 * KIB, 1);
 		token = slice_token_for(slice, 0, WW_ESCROW_NONE);
 		pool_start(&agent, NULL);

@@ -63,10 +63,8 @@ static ww_status obey_serve(void)
 
 static ww_status obey_create(void)
 {
-	const struct ww_service_params params = {
-		.struct_size = sizeof(params),
-		.calls_max = option("calls"),
-		.clients_max = option("clients"),
+	const struct ww_service_params *params = WW_PARAMS(struct ww_service_params,
+		.calls_max = option("calls"), .clients_max = option("clients"),
 		.clients_per_uid_max = option("clients_per_uid"),
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.builtin = agent_has_option("builtin")
@@ -74,13 +72,12 @@ static ww_status obey_create(void)
 			: 0,
 		.alloc_bytes_max = agent_number_option("alloc_bytes", 10),
 		.keep_ns = agent_has_option("keep") ? WW_FOREVER : 0,
-		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
-	};
+		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0);
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	if (status == WW_OK)
-		status = ww_service_create(agent_device(), broker, agent_word(1), &params, NULL,
+		status = ww_service_create(agent_device(), broker, agent_word(1), params, NULL,
 			&own.service);
 	if (status != WW_OK)
 		return status;
@@ -95,11 +92,8 @@ static ww_status obey_create(void)
 /* The kernel stores to memory that is gone, behind its stream. */
 static ww_status fault(void *context, ww_call *call)
 {
-	const struct ww_launch_params one = {
-		.struct_size = sizeof(one),
-		.grid = {1, 1, 1},
-		.block = {1, 1, 1},
-	};
+	const struct ww_launch_params *one = WW_PARAMS(struct ww_launch_params, .grid = {1, 1, 1},
+		.block = {1, 1, 1});
 	ww_memory *memory = memory_make(agent_device(), WW_MEMORY_VMM, 2 * MIB);
 	void *pointer = ww_memory_pointer(memory);
 	const uint64_t count = 1;
@@ -112,10 +106,10 @@ static ww_status fault(void *context, ww_call *call)
 	ww_memory_unref(memory);
 	if (!own.is_awaiting) {
 		MUST_OK(ww_call_stream(call, &stream));
-		return ww_kernel_launch(context, stream, &one, arguments, CHECK_COUNT(arguments));
+		return ww_kernel_launch(context, stream, one, arguments, CHECK_COUNT(arguments));
 	}
 	stream = stream_make(agent_device());
-	MUST_OK(ww_kernel_launch(context, stream, &one, arguments, CHECK_COUNT(arguments)));
+	MUST_OK(ww_kernel_launch(context, stream, one, arguments, CHECK_COUNT(arguments)));
 	status = ww_stream_synchronize(stream, WW_FOREVER, NULL);
 	ww_stream_unref(stream);
 	return status;
@@ -352,15 +346,10 @@ static ww_status obey_fill_lanes(void)
 	MUST_OK(ww_client_find(own.client, "nop", NULL, 0, NULL, &nop));
 	MUST_OK(ww_timeline_get(broker, agent_word(1), 0, NULL, &timeline));
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		const struct ww_submit_params params = {
-			.struct_size = sizeof(params),
-			.lane = i,
-			.after = timeline,
-			.after_value = 1,
-		};
-
-		MUST_OK(ww_client_submit(own.client, nop, NULL, 0, &params, WW_FOREVER, NULL,
-			NULL));
+		MUST_OK(ww_client_submit(own.client, nop, NULL, 0,
+			WW_PARAMS(struct ww_submit_params, .lane = i, .after = timeline,
+				.after_value = 1),
+			WW_FOREVER, NULL, NULL));
 	}
 	return WW_OK;
 }

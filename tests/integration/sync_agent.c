@@ -50,16 +50,14 @@ static ww_status obey_create(void)
 
 static ww_status obey_put(void)
 {
-	const struct ww_name_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_name_params *params = WW_PARAMS(struct ww_name_params,
 		.mode = (uint32_t)agent_number_option("mode", 8),
-		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
-	};
+		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0);
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	return status ? status
-		      : ww_timeline_put(agent_timeline(1), broker, agent_word(2), &params, NULL);
+		      : ww_timeline_put(agent_timeline(1), broker, agent_word(2), params, NULL);
 }
 
 static ww_status obey_get(void)
@@ -76,19 +74,17 @@ static ww_status obey_get(void)
 
 static ww_status obey_export(void)
 {
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_token_params *params = WW_PARAMS(struct ww_token_params,
 		.uses = (uint32_t)agent_number_option("uses", 10),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms")
-							    : WW_ESCROW_NONE,
-	};
+							    : WW_ESCROW_NONE);
 	struct ww_token token;
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 	int fd;
 
 	if (!status)
-		status = ww_timeline_export(agent_timeline(1), broker, &params, NULL, &token);
+		status = ww_timeline_export(agent_timeline(1), broker, params, NULL, &token);
 	if (status)
 		return status;
 	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);

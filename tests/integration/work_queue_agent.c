@@ -32,22 +32,16 @@ static ww_stream *stream(void)
 
 static ww_status obey_create(void)
 {
-	const struct ww_work_queue_params params = {
-		.struct_size = sizeof(params),
-		.role = option("role"),
-		.slot_bytes = SLOT_BYTES,
-		.slots = option("slots"),
-		.attempts_max = option("attempts"),
-		.failed_max = option("failed"),
-		.consumers_max = option("consumers"),
-		.producers_max = option("producers"),
-		.mode = (uint32_t)agent_number_option("mode", 8),
-	};
+	const struct ww_work_queue_params *params = WW_PARAMS(struct ww_work_queue_params,
+		.role = option("role"), .slot_bytes = SLOT_BYTES, .slots = option("slots"),
+		.attempts_max = option("attempts"), .failed_max = option("failed"),
+		.consumers_max = option("consumers"), .producers_max = option("producers"),
+		.mode = (uint32_t)agent_number_option("mode", 8));
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	return status ? status
-		      : ww_work_queue_create(agent_device(), broker, agent_word(1), &params, NULL,
+		      : ww_work_queue_create(agent_device(), broker, agent_word(1), params, NULL,
 				&own.queue);
 }
 

@@ -62,14 +62,13 @@ static void release(ww_memory **memories)
 /* Every rank writes one number into the memory of every rank, and finds the others' in its own. */
 static void write_to_all(ww_memory *memory, const struct ww_array *array)
 {
-	const struct ww_mpi_share_params params = {.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.array = array};
 	ww_memory *memories[16];
 	struct ww_array arrays[16];
 	float found;
 
-	OK(ww_mpi_share(MPI_COMM_WORLD, device, memory, &params, memories, arrays));
+	OK(ww_mpi_share(MPI_COMM_WORLD, device, memory,
+		WW_PARAMS(struct ww_mpi_share_params, .access = WW_ACCESS_WRITE, .array = array),
+		memories, arrays));
 	MUST(memories[rank] == memory);
 	for (int peer = 0; peer < ranks; peer++) {
 		found = number(rank, peer);

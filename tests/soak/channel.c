@@ -79,17 +79,11 @@ static uint64_t draw_id(void)
 OP(channel_make, 5)
 {
 	struct producer *producer = &producers[draw_below(CHANNELS)];
-	const struct ww_channel_params params = {
-		.struct_size = sizeof(params),
-		.policy = 1 + draw_below(3),
-		.slot_bytes = FRAME_WORDS * 8,
-		.consumers_max = 1 + draw_below(4),
-		.held_max = 1 + draw_below(HELD),
-		.kind = draw_one_in(2) ? WW_MEMORY_HOST : WW_MEMORY_VMM,
-		.mode = 0644,
-		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0,
-		.evict_after_ns = 0,
-	};
+	const struct ww_channel_params *params = WW_PARAMS(struct ww_channel_params,
+		.policy = 1 + draw_below(3), .slot_bytes = FRAME_WORDS * 8,
+		.consumers_max = 1 + draw_below(4), .held_max = 1 + draw_below(HELD),
+		.kind = draw_one_in(2) ? WW_MEMORY_HOST : WW_MEMORY_VMM, .mode = 0644,
+		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0);
 	char name[NAME_BYTES];
 
 	draw_name_to_make(name, "c", NAMES);
@@ -97,7 +91,7 @@ OP(channel_make, 5)
 	producer->id = draw_id();
 	producer->published = 0;
 	DO(MAKE_STATUSES,
-		ww_channel_create(soak.device, soak.broker, name, &params, NULL,
+		ww_channel_create(soak.device, soak.broker, name, params, NULL,
 			&producer->channel));
 }
 
@@ -182,18 +176,16 @@ OP(channel_look, 3)
 OP(channel_join, 8)
 {
 	struct consumer *consumer = &consumers[draw_below(CONSUMERS)];
-	const struct ww_consumer_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_consumer_params *params = WW_PARAMS(struct ww_consumer_params,
 		.flags = draw_one_in(3) ? WW_CONSUMER_REATTACH : 0,
-		.history = draw_one_in(2) ? WW_CHANNEL_OLDEST : 0,
-	};
+		.history = draw_one_in(2) ? WW_CHANNEL_OLDEST : 0);
 	char name[NAME_BYTES];
 
 	leave(consumer);
 	draw_name_to_get(name, "c", NAMES);
 	consumer->is_evil = name_is_evil(name);
 	DO(JOIN_STATUSES | (consumer->is_evil ? ALLOW_ALL : 0),
-		ww_channel_get(soak.device, soak.broker, name, &params, draw_wait_ns(10), NULL,
+		ww_channel_get(soak.device, soak.broker, name, params, draw_wait_ns(10), NULL,
 			&consumer->channel));
 }
 
@@ -317,10 +309,6 @@ OP(queue_open, 6)
 		.failed_max = 1,
 		.kind = draw_one_in(2) ? WW_MEMORY_HOST : WW_MEMORY_VMM,
 	};
-	const struct ww_work_member_params member = {
-		.struct_size = sizeof(member),
-		.role = params.role,
-	};
 	char name[NAME_BYTES];
 
 	/* Members of a queue trust each other, so forgers have queues of their own. */
@@ -336,8 +324,9 @@ OP(queue_open, 6)
 	else
 		DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_NOT_FOUND) | ALLOW(WW_ERR_LIMIT) |
 				ALLOW(WW_ERR_STATE) | ALLOW(WW_ERR_QUOTA) | ALLOW(WW_ERR_PEER_LOST),
-			ww_work_queue_get(soak.device, soak.broker, name, &member, draw_wait_ns(5),
-				NULL, &members[at].queue));
+			ww_work_queue_get(soak.device, soak.broker, name,
+				WW_PARAMS(struct ww_work_member_params, .role = params.role),
+				draw_wait_ns(5), NULL, &members[at].queue));
 }
 
 OP(queue_send, 12)

@@ -423,10 +423,6 @@ static uint64_t begin_kept(int count, char **arguments)
 ROLE(keep)
 {
 	uint64_t seed = begin_kept(count, arguments);
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = WW_LIFE_KEPT,
-	};
 
 	for (uint64_t i = 0; i < KEPT; i++) {
 		ww_memory *memory = memory_make(soak.device, i % 3 ? WW_MEMORY_HOST : WW_MEMORY_VMM,
@@ -435,7 +431,8 @@ ROLE(keep)
 
 		snprintf(name, sizeof(name), "kept/%llu", (unsigned long long)i);
 		content_write(memory, seed + i);
-		MUST_OK(ww_memory_put(memory, soak.broker, name, &params, 0, NULL));
+		MUST_OK(ww_memory_put(memory, soak.broker, name,
+			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_KEPT), 0, NULL));
 		ww_memory_unref(memory);
 	}
 	end(NULL);

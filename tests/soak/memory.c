@@ -75,14 +75,12 @@ OP(memory_make, 12)
 {
 	static const uint64_t sizes[] = {CONTENT_BYTES, 65536, 3 * MIB};
 	struct item *item = draw_item(own);
-	const struct ww_memory_params params = {
-		.struct_size = sizeof(params),
+	const struct ww_memory_params *params = WW_PARAMS(struct ww_memory_params,
 		.kind = draw_one_in(3) ? WW_MEMORY_VMM : WW_MEMORY_HOST,
-		.bytes = sizes[draw_below(CHECK_COUNT(sizes))],
-	};
+		.bytes = sizes[draw_below(CHECK_COUNT(sizes))]);
 
 	drop(item);
-	DO(0, ww_memory_create(soak.device, &params, &item->memory));
+	DO(0, ww_memory_create(soak.device, params, &item->memory));
 	item->value = draw_number();
 	content_write(item->memory, item->value);
 }
@@ -118,17 +116,15 @@ OP(memory_put, 14)
 OP(memory_get, 14)
 {
 	char name[NAME_BYTES];
-	const struct ww_get_params params = {
-		.struct_size = sizeof(params),
-		.flags = draw_one_in(6) ? WW_IMPORT_OWN_MAPPING : 0,
-	};
+	const struct ww_get_params *params = WW_PARAMS(struct ww_get_params,
+		.flags = draw_one_in(6) ? WW_IMPORT_OWN_MAPPING : 0);
 	struct item *item = draw_item(got);
 	ww_memory *memory;
 
 	draw_name_to_get(name, "m", NAMES);
 	if (DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_NOT_FOUND) | ALLOW(WW_ERR_STATE) |
 			    ALLOW(WW_ERR_PEER_LOST) | ALLOW(WW_ERR_QUOTA),
-		    ww_memory_get(soak.device, soak.broker, name, &params, draw_wait_ns(10), NULL,
+		    ww_memory_get(soak.device, soak.broker, name, params, draw_wait_ns(10), NULL,
 			    &memory, NULL)) == WW_OK)
 		take(item, memory, name_is_evil(name));
 }
@@ -323,12 +319,10 @@ OP(in_flight_list, 2)
 
 OP(in_flight_revoke, 2)
 {
-	const struct ww_in_flight_which which = {
-		.struct_size = sizeof(which),
-		.older_ns = draw_below(50) * MS,
-	};
+	const struct ww_in_flight_which *which = WW_PARAMS(struct ww_in_flight_which,
+		.older_ns = draw_below(50) * MS);
 
-	DO(ALLOW(WW_ERR_LIMIT), ww_in_flight_revoke(soak.broker, &which, NULL, NULL, NULL));
+	DO(ALLOW(WW_ERR_LIMIT), ww_in_flight_revoke(soak.broker, which, NULL, NULL, NULL));
 }
 
 OP(watch_begin, 1)

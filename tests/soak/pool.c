@@ -51,16 +51,12 @@ __attribute__((constructor)) static void register_let_go(void)
 /* Slices of the former pool keep that. */
 OP(pool_make, 2)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = draw_one_in(2) ? WW_MEMORY_HOST : WW_MEMORY_VMM,
-		.bytes_max = 6 * MIB,
-		.chunk_bytes = 2 * MIB,
-		.slices_max = 16 + draw_below(64),
-	};
+	const struct ww_pool_params *params = WW_PARAMS(struct ww_pool_params,
+		.kind = draw_one_in(2) ? WW_MEMORY_HOST : WW_MEMORY_VMM, .bytes_max = 6 * MIB,
+		.chunk_bytes = 2 * MIB, .slices_max = 16 + draw_below(64));
 
 	own = ww_pool_unref(own);
-	DO(0, ww_pool_create(soak.device, &params, &own));
+	DO(0, ww_pool_create(soak.device, params, &own));
 }
 
 OP(pool_alloc, 20)
@@ -82,18 +78,15 @@ OP(pool_slice_export, 20)
 {
 	struct slice *slice = draw_one_in(4) ? &imported[draw_below(SLICES)]
 					     : &slices[draw_below(SLICES)];
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = (1 + draw_below(300)) * MS,
-		.uses = 1 + draw_below(2),
-		.flags = draw_one_in(5) ? WW_EXPORT_DELIVERY : 0,
-	};
+	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
+		.escrow_ns = (1 + draw_below(300)) * MS, .uses = 1 + draw_below(2),
+		.flags = draw_one_in(5) ? WW_EXPORT_DELIVERY : 0);
 	struct ww_token token;
 
 	if (slice->memory &&
 		DO(ALLOW(WW_ERR_QUOTA) | ALLOW(WW_ERR_LIMIT) | ALLOW(WW_ERR_NOT_FOUND) |
 				ALLOW(WW_ERR_ACCESS),
-			ww_memory_export(slice->memory, NULL, &params, NULL, &token)) == WW_OK)
+			ww_memory_export(slice->memory, NULL, params, NULL, &token)) == WW_OK)
 		soak_offer(TOKEN_SLICE, &token, slice->value);
 }
 
@@ -118,17 +111,15 @@ OP(pool_slice_import, 20)
 
 OP(pool_slice_put, 10)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0,
-	};
+	const struct ww_put_params *params = WW_PARAMS(struct ww_put_params,
+		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0);
 	struct slice *slice = &slices[draw_below(SLICES)];
 	char name[NAME_BYTES];
 
 	draw_name_to_make(name, "n", NAMES);
 	if (slice->memory)
 		DO(MAKE_STATUSES | ALLOW(WW_ERR_LIMIT) | ALLOW(WW_ERR_ACCESS),
-			ww_memory_put(slice->memory, soak.broker, name, &params, 0, NULL));
+			ww_memory_put(slice->memory, soak.broker, name, params, 0, NULL));
 }
 
 /* What a hostile process has put under a name need not be a slice. */
@@ -177,14 +168,12 @@ OP(pool_slice_revoke, 2)
 
 OP(pool_export, 3)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = (1 + draw_below(300)) * MS,
-	};
+	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
+		.escrow_ns = (1 + draw_below(300)) * MS);
 	struct ww_token token;
 
 	if (own &&
-		DO(ALLOW(WW_ERR_QUOTA), ww_pool_export(own, soak.broker, &params, NULL, &token)) ==
+		DO(ALLOW(WW_ERR_QUOTA), ww_pool_export(own, soak.broker, params, NULL, &token)) ==
 			WW_OK)
 		soak_offer(TOKEN_POOL, &token, 0);
 }

@@ -53,21 +53,16 @@ __attribute__((constructor)) static void register_let_go(void)
 /* Others may call it: whoever may see it may also write to it. */
 OP(service_make, 4)
 {
-	const struct ww_service_params params = {
-		.struct_size = sizeof(params),
-		.mode = 0666,
-		.clients_max = 4 + draw_below(8),
-		.calls_max = 8,
+	const struct ww_service_params *params = WW_PARAMS(struct ww_service_params, .mode = 0666,
+		.clients_max = 4 + draw_below(8), .calls_max = 8,
 		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0,
-		.keep_ns = draw_one_in(2) ? 10 * MS : 0,
-	};
+		.keep_ns = draw_one_in(2) ? 10 * MS : 0);
 	char name[NAME_BYTES];
 
 	own = ww_service_unref(own);
 	draw_name_to_make(name, "s", NAMES);
 	if (DO(ALLOW(WW_ERR_EXISTS) | ALLOW(WW_ERR_QUOTA),
-		    ww_service_create(soak.device, soak.broker, name, &params, NULL, &own)) ==
-		WW_OK)
+		    ww_service_create(soak.device, soak.broker, name, params, NULL, &own)) == WW_OK)
 		service_offer_all(own, soak.device);
 }
 
@@ -153,12 +148,9 @@ OP(client_submit, 20)
 {
 	struct client *client = &clients[draw_below(CLIENTS)];
 	struct call *call = &calls[draw_below(TICKETS)];
-	struct ww_submit_params params = {
-		.struct_size = sizeof(params),
-		.lane = draw_below(4),
-		.deadline_ns = draw_one_in(3) ? draw_below(20) * MS : 0,
-		.depends_on = draw_one_in(4) ? client->last : 0,
-	};
+	const struct ww_submit_params *params = WW_PARAMS(struct ww_submit_params,
+		.lane = draw_below(4), .deadline_ns = draw_one_in(3) ? draw_below(20) * MS : 0,
+		.depends_on = draw_one_in(4) ? client->last : 0);
 	int64_t a = (int64_t)(draw_number() >> 8);
 	struct ww_value values[2] = {value_i64(a), value_i64(7)};
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
@@ -185,7 +177,7 @@ OP(client_submit, 20)
 	if (DO(ALLOW(WW_TIMED_OUT) | ALLOW(WW_ERR_UNAVAILABLE) | ALLOW(WW_ERR_PEER_LOST) |
 			    ALLOW(WW_ERR_LIMIT) | ALLOW(WW_ERR_QUOTA) |
 			    (client->is_evil ? ALLOW_ALL : 0),
-		    ww_client_submit(client->client, function, values, count, &params,
+		    ww_client_submit(client->client, function, values, count, params,
 			    draw_wait_ns(3), NULL, &call->ticket)) != WW_OK) {
 		drop_call(call);
 		return;

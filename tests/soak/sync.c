@@ -83,17 +83,14 @@ OP(timeline_export, 8)
 
 OP(timeline_put, 3)
 {
-	const struct ww_name_params params = {
-		.struct_size = sizeof(params),
-		.mode = 0644,
-		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0,
-	};
+	const struct ww_name_params *params = WW_PARAMS(struct ww_name_params, .mode = 0644,
+		.flags = draw_one_in(2) ? WW_PUT_REPLACE : 0);
 	ww_timeline *timeline = own[draw_below(SLOTS)].timeline;
 	char name[NAME_BYTES];
 
 	draw_name_to_make(name, "t", 4);
 	if (timeline)
-		DO(MAKE_STATUSES, ww_timeline_put(timeline, soak.broker, name, &params, NULL));
+		DO(MAKE_STATUSES, ww_timeline_put(timeline, soak.broker, name, params, NULL));
 }
 
 OP(timeline_signal, 14)
@@ -285,17 +282,14 @@ OP(event_wait, 5)
 
 OP(barrier_make, 3)
 {
-	const struct ww_barrier_params params = {
-		.struct_size = sizeof(params),
-		.count = 1 + draw_below(3),
-		.mode = 0644,
+	const struct ww_barrier_params *params = WW_PARAMS(struct ww_barrier_params,
+		.count = 1 + draw_below(3), .mode = 0644,
 		.flags = draw_one_in(6) ? WW_PUT_REPLACE : 0,
-		.escrow_ns = (1 + draw_below(300)) * MS,
-	};
+		.escrow_ns = (1 + draw_below(300)) * MS);
 	char name[NAME_BYTES];
 
 	draw_name_to_make(name, "b", BARRIERS);
-	DO(MAKE_STATUSES, ww_barrier_create(soak.broker, name, &params, NULL, NULL));
+	DO(MAKE_STATUSES, ww_barrier_create(soak.broker, name, params, NULL, NULL));
 }
 
 OP(barrier_join, 4)

@@ -208,21 +208,17 @@ static const struct ww_array *array_option(struct ww_array *array)
 static ww_status obey_put(void)
 {
 	struct ww_array array;
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.mode = (uint32_t)agent_number_option("mode", 8),
-		.life = life_option(),
+	const struct ww_put_params *params = WW_PARAMS(struct ww_put_params,
+		.mode = (uint32_t)agent_number_option("mode", 8), .life = life_option(),
 		.state = state_of(agent_find_option("state")),
 		.gid = (uint32_t)agent_number_option("gid", 10),
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
-		.ttl_ns = agent_time_option("ttl_ms"),
-		.array = array_option(&array),
-	};
+		.ttl_ns = agent_time_option("ttl_ms"), .array = array_option(&array));
 	ww_status status = need_broker();
 
 	if (status != WW_OK)
 		return status;
-	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, &params,
+	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, params,
 		agent_time_option("wait_ms"), NULL);
 }
 
@@ -234,18 +230,15 @@ static ww_status obey_seal(void)
 static ww_status obey_get(void)
 {
 	const char *owner = agent_find_option("owner");
-	const struct ww_get_params params = {
-		.struct_size = sizeof(params),
-		.access = access_option(),
-		.flags = owner ? WW_GET_FROM_OWNER : 0,
-		.owner = owner ? (uint32_t)atoi(owner) : 0,
-	};
+	const struct ww_get_params *params = WW_PARAMS(struct ww_get_params,
+		.access = access_option(), .flags = owner ? WW_GET_FROM_OWNER : 0,
+		.owner = owner ? (uint32_t)atoi(owner) : 0);
 	ww_status status = need_broker();
 
 	MUST(!memory);
 	if (status != WW_OK)
 		return status;
-	return ww_memory_get(device, broker, agent_word(1), &params, agent_time_option("wait_ms"),
+	return ww_memory_get(device, broker, agent_word(1), params, agent_time_option("wait_ms"),
 		NULL, &memory, NULL);
 }
 
@@ -262,22 +255,19 @@ int agent_open_token(int flags)
 static ww_status obey_export(void)
 {
 	struct ww_array array;
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = access_option(),
-		.offset = agent_number_option("offset", 10),
+	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
+		.access = access_option(), .offset = agent_number_option("offset", 10),
 		.bytes = agent_number_option("bytes", 10),
 		.escrow_ns = agent_time_option("escrow_ms"),
 		.uses = (uint32_t)agent_number_option("uses", 10),
 		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0,
-		.array = array_option(&array),
-	};
+		.array = array_option(&array));
 	struct ww_token token;
 	ww_status status = need_broker();
 	int fd;
 
 	if (status == WW_OK)
-		status = ww_memory_export(memory, broker, &params, NULL, &token);
+		status = ww_memory_export(memory, broker, params, NULL, &token);
 	if (status != WW_OK)
 		return status;
 	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);

@@ -313,13 +313,10 @@ void broker_kill(struct broker *broker)
 
 ww_status broker_open_patient(const char *address, ww_broker **out_broker)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = address,
-		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
-	};
+	const struct ww_broker_params *params = WW_PARAMS(struct ww_broker_params,
+		.address = address, .timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2);
 
-	return ww_broker_open(&params, out_broker);
+	return ww_broker_open(params, out_broker);
 }
 
 /* --- what /proc says --- */

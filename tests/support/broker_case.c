@@ -114,22 +114,17 @@ ww_memory *scene_make(uint64_t bytes, uint32_t seed)
 
 void scene_put(ww_memory *memory, const char *name, uint32_t mode, uint32_t life, uint32_t state)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.mode = mode,
-		.life = life,
-		.state = state,
-	};
-
-	MUST_OK(ww_memory_put(memory, scene.broker, name, &params, 0, NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, name,
+		WW_PARAMS(struct ww_put_params, .mode = mode, .life = life, .state = state), 0,
+		NULL));
 }
 
 ww_memory *scene_get(const char *name, uint32_t access)
 {
-	const struct ww_get_params params = {.struct_size = sizeof(params), .access = access};
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_get(scene.device, scene.broker, name, &params, 0, NULL, &memory, NULL));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, name,
+		WW_PARAMS(struct ww_get_params, .access = access), 0, NULL, &memory, NULL));
 	return memory;
 }
 

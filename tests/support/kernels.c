@@ -151,9 +151,8 @@ struct ww_kernel_info kernel_info(ww_kernel *kernel)
 ww_status launch(ww_kernel *kernel, ww_stream *stream, uint32_t blocks, uint32_t threads,
 	const struct ww_kernel_argument *arguments, uint32_t count)
 {
-	struct ww_launch_params params = {.struct_size = sizeof(params),
-		.grid = {blocks, 1, 1},
-		.block = {threads, 1, 1}};
-
-	return ww_kernel_launch(kernel, stream, &params, arguments, count);
+	return ww_kernel_launch(kernel, stream,
+		WW_PARAMS(struct ww_launch_params, .grid = {blocks, 1, 1},
+			.block = {threads, 1, 1}),
+		arguments, count);
 }

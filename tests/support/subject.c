@@ -137,12 +137,10 @@ struct ww_memory_info memory_info(ww_memory *memory)
 
 ww_memory *memory_make(ww_device *device, uint32_t kind, uint64_t bytes)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = kind,
-		.bytes = bytes};
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_create(device, &params, &memory));
+	MUST_OK(ww_memory_create(device,
+		WW_PARAMS(struct ww_memory_params, .kind = kind, .bytes = bytes), &memory));
 	return memory;
 }
 

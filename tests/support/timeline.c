@@ -20,14 +20,11 @@
 
 ww_timeline *timeline_make(uint64_t flags, uint64_t value)
 {
-	const struct ww_timeline_params params = {
-		.struct_size = sizeof(params),
-		.flags = flags,
-		.value = value,
-	};
 	ww_timeline *timeline;
 
-	MUST_OK(ww_timeline_create(&params, &timeline));
+	MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params, .flags = flags,
+					   .value = value),
+		&timeline));
 	return timeline;
 }
 

@@ -27,10 +27,10 @@ ww_work_queue *queue_make(const struct ww_work_queue_params *params)
 
 ww_work_queue *queue_get(uint32_t role)
 {
-	const struct ww_work_member_params params = {.struct_size = sizeof(params), .role = role};
 	ww_work_queue *queue;
 
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", &params, 0, NULL, &queue));
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q",
+		WW_PARAMS(struct ww_work_member_params, .role = role), 0, NULL, &queue));
 	return queue;
 }
 

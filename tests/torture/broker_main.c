@@ -137,10 +137,10 @@ static const struct expectation start_expectations[] = {
 static ww_memory *partner_put(ww_device *device, ww_broker *broker, const char *name,
 	uint32_t state)
 {
-	const struct ww_put_params params = {.struct_size = sizeof(params), .state = state};
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 4096);
 
-	MUST_OK(ww_memory_put(memory, broker, name, &params, 0, NULL));
+	MUST_OK(ww_memory_put(memory, broker, name, WW_PARAMS(struct ww_put_params, .state = state),
+		0, NULL));
 	return memory;
 }
 

@@ -103,39 +103,28 @@ static void release_memories(struct scenario *scenario)
 
 static ww_status make(struct scenario *scenario)
 {
-	const struct ww_memory_params params = {
-		.struct_size = sizeof(params),
-		.kind = WW_MEMORY_VMM,
-		.bytes = 4096,
-	};
-
-	return ww_memory_create(scenario->device, &params, next(scenario));
+	return ww_memory_create(scenario->device,
+		WW_PARAMS(struct ww_memory_params, .kind = WW_MEMORY_VMM, .bytes = 4096),
+		next(scenario));
 }
 
 static ww_status put(struct scenario *scenario, const char *name, uint32_t state, uint64_t flags)
 {
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.life = name ? WW_LIFE_KEPT : WW_LIFE_HELD,
-		.state = state,
-		.flags = flags,
-		.ttl_ns = name ? UINT64_C(3600) * 1000 * NS_PER_MS : 0,
-	};
+	const struct ww_put_params *params = WW_PARAMS(struct ww_put_params,
+		.life = name ? WW_LIFE_KEPT : WW_LIFE_HELD, .state = state, .flags = flags,
+		.ttl_ns = name ? UINT64_C(3600) * 1000 * NS_PER_MS : 0);
 
-	return ww_memory_put(*next(scenario), scenario->broker, name, &params, 0, NULL);
+	return ww_memory_put(*next(scenario), scenario->broker, name, params, 0, NULL);
 }
 
 static ww_status get(struct scenario *scenario, const char *name, uint32_t access,
 	uint64_t timeout_ns)
 {
-	const struct ww_get_params params = {
-		.struct_size = sizeof(params),
-		.access = access,
-	};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
-	return ww_memory_get(scenario->device, scenario->broker, name, &params, timeout_ns, NULL,
-		next(scenario), &info);
+	return ww_memory_get(scenario->device, scenario->broker, name,
+		WW_PARAMS(struct ww_get_params, .access = access), timeout_ns, NULL, next(scenario),
+		&info);
 }
 
 static ww_status wait_in_vain(struct scenario *scenario)
@@ -233,10 +222,8 @@ static ww_status wrap(struct scenario *scenario, size_t which)
 
 static ww_status put_wrapped(struct scenario *scenario)
 {
-	const struct ww_put_params params = {.struct_size = sizeof(params),
-		.state = WW_STATE_SHARED};
-
-	return ww_memory_put(*next(scenario), scenario->broker, NULL, &params, 0, NULL);
+	return ww_memory_put(*next(scenario), scenario->broker, NULL,
+		WW_PARAMS(struct ww_put_params, .state = WW_STATE_SHARED), 0, NULL);
 }
 
 static void use_token(struct scenario *scenario)

@@ -60,12 +60,8 @@ static void release_all(void)
 
 static ww_status create(void)
 {
-	const struct ww_service_params params = {
-		.struct_size = sizeof(params),
-		.calls_max = 8,
-	};
-	ww_status status = ww_service_create(scenario->device, scenario->broker, "s", &params, NULL,
-		&scenario->service);
+	ww_status status = ww_service_create(scenario->device, scenario->broker, "s",
+		WW_PARAMS(struct ww_service_params, .calls_max = 8), NULL, &scenario->service);
 
 	return step_gives(status, scenario->service);
 }

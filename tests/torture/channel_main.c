@@ -43,15 +43,12 @@ static ww_channel *newcomer;
 
 static void make_channel(void)
 {
-	const struct ww_channel_params params = {
-		.struct_size = sizeof(params),
-		.slot_bytes = FRAME_WORDS * sizeof(uint64_t),
-		.slots = 1,
-	};
-
 	device = subject_open();
 	MUST_OK(broker_open_patient(scenario_address, &broker));
-	MUST_OK(ww_channel_create(device, broker, "c", &params, NULL, &scenario_channel));
+	MUST_OK(ww_channel_create(device, broker, "c",
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = FRAME_WORDS * sizeof(uint64_t),
+			.slots = 1),
+		NULL, &scenario_channel));
 	frame_send(scenario_channel, 1);
 }
 
@@ -65,10 +62,9 @@ static void end_channel(void)
 
 static void begin_joining(void)
 {
-	const struct ww_token_params twice = {.struct_size = sizeof(twice), .uses = 2};
-
 	make_channel();
-	MUST_OK(ww_channel_export(scenario_channel, &twice, NULL, &scenario_token));
+	MUST_OK(ww_channel_export(scenario_channel, WW_PARAMS(struct ww_token_params, .uses = 2),
+		NULL, &scenario_token));
 }
 
 /* Those that came have left: the channel goes on. */

@@ -53,15 +53,10 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 
 static ww_status create(struct scenario *scenario)
 {
-	const struct ww_channel_params params = {
-		.struct_size = sizeof(params),
-		.slot_bytes = SLOT_BYTES,
-		.slots = SLOTS,
-		.consumers_max = CONSUMERS,
-		.metadata_bytes = 64,
-	};
-	ww_status status = ww_channel_create(scenario->device, scenario->broker, "c", &params, NULL,
-		&scenario->producer);
+	ww_status status = ww_channel_create(scenario->device, scenario->broker, "c",
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = SLOT_BYTES, .slots = SLOTS,
+			.consumers_max = CONSUMERS, .metadata_bytes = 64),
+		NULL, &scenario->producer);
 
 	return step_gives(status, scenario->producer);
 }

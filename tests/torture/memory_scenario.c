@@ -114,14 +114,13 @@ static ww_status read_and_write(struct scenario *scenario, const uint8_t *span)
 /* Makes memory, fills it, copies to it, within it and from it. */
 static ww_status use_memory(struct scenario *scenario, uint32_t kind)
 {
-	struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = kind,
-		.bytes = 3 * MIB};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	ww_stream *stream = scenario->wrapped ? scenario->wrapped : scenario->stream;
 	uint8_t *span;
 
-	TRY(ww_memory_create(scenario->device, &params, next(scenario)));
+	TRY(ww_memory_create(scenario->device,
+		WW_PARAMS(struct ww_memory_params, .kind = kind, .bytes = 3 * MIB),
+		next(scenario)));
 	scenario->memory_count++;
 	TRY(ww_memory_info_get(scenario->memories[scenario->memory_count - 1], &info));
 	span = info.pointer;
@@ -179,13 +178,13 @@ static ww_status use_event(struct scenario *scenario)
 /* The last memory gets the numbers. */
 static ww_status use_module(struct scenario *scenario)
 {
-	const struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = SPAN_BYTES};
 	const uint32_t first = 30;
 	const uint32_t count = 8;
 	uint32_t numbers[8] = {0};
 	void *pointer;
 
-	TRY(ww_memory_create(scenario->device, &params, next(scenario)));
+	TRY(ww_memory_create(scenario->device,
+		WW_PARAMS(struct ww_memory_params, .bytes = SPAN_BYTES), next(scenario)));
 	pointer = ww_memory_pointer(scenario->memories[scenario->memory_count++]);
 	TRY(kernels_try_load(scenario->device, &scenario->module));
 	TRY(ww_module_kernel(scenario->module, "fill_numbers", &scenario->kernel));
@@ -368,9 +367,8 @@ static ww_status wrap_memory(struct scenario *scenario, void *pointer)
 
 static ww_status copy_in(struct scenario *scenario)
 {
-	const struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = SPAN_BYTES};
-
-	TRY(ww_memory_copy_in(scenario->stream, scenario->buffer, &params, next(scenario)));
+	TRY(ww_memory_copy_in(scenario->stream, scenario->buffer,
+		WW_PARAMS(struct ww_memory_params, .bytes = SPAN_BYTES), next(scenario)));
 	scenario->memory_count++;
 	TRY(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 	return WW_OK;

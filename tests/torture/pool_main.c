@@ -54,15 +54,12 @@ struct possessions {
 
 static ww_pool *make_pool(ww_device *device, uint64_t bytes_max)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.bytes_max = bytes_max,
-		.chunk_bytes = SCENARIO_CHUNK,
-		.slices_max = 64,
-	};
 	ww_pool *pool;
 
-	MUST_OK(ww_pool_create(device, &params, &pool));
+	MUST_OK(ww_pool_create(device,
+		WW_PARAMS(struct ww_pool_params, .bytes_max = bytes_max,
+			.chunk_bytes = SCENARIO_CHUNK, .slices_max = 64),
+		&pool));
 	return pool;
 }
 
@@ -70,15 +67,13 @@ static ww_pool *make_pool(ww_device *device, uint64_t bytes_max)
 static ww_memory *make_slice(ww_pool *pool, ww_broker *broker, uint64_t escrow_ns,
 	struct ww_token *out_token)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.escrow_ns = escrow_ns,
-	};
 	ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(pool, SCENARIO_SLICE, 0, 0, NULL, &slice));
-	MUST_OK(ww_memory_export(slice, broker, &params, NULL, out_token));
+	MUST_OK(ww_memory_export(slice, broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = escrow_ns),
+		NULL, out_token));
 	return slice;
 }
 

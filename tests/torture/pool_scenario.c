@@ -47,13 +47,10 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 
 static ww_status create(struct scenario *scenario)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.bytes_max = 2 * SCENARIO_CHUNK,
-		.chunk_bytes = SCENARIO_CHUNK,
-		.slices_max = 64,
-	};
-	ww_status status = ww_pool_create(scenario->device, &params, &scenario->pool);
+	ww_status status = ww_pool_create(scenario->device,
+		WW_PARAMS(struct ww_pool_params, .bytes_max = 2 * SCENARIO_CHUNK,
+			.chunk_bytes = SCENARIO_CHUNK, .slices_max = 64),
+		&scenario->pool);
 
 	return step_gives(status, scenario->pool);
 }
@@ -69,14 +66,9 @@ static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t align
 /* No token that was not made is waited for, and one that was is imported here. */
 static ww_status export(struct scenario *scenario, int place, uint64_t offset)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.offset = offset,
-	};
-
-	return ww_memory_export(scenario->slices[place], scenario->broker, &params, NULL,
-		&scenario->token);
+	return ww_memory_export(scenario->slices[place], scenario->broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .offset = offset),
+		NULL, &scenario->token);
 }
 
 static ww_status import(struct scenario *scenario, const struct ww_token *token, int place)

@@ -63,13 +63,12 @@ struct possessions {
 
 static void partner_make(struct possessions *mine)
 {
-	const struct ww_timeline_params params = {.struct_size = sizeof(params),
-		.value = PARTNER_VALUE};
 	struct ww_token token = {{0}};
 
 	mine->device = subject_open();
 	MUST_OK(broker_open_patient(NULL, &mine->broker));
-	MUST_OK(ww_timeline_create(&params, &mine->timeline));
+	MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params, .value = PARTNER_VALUE),
+		&mine->timeline));
 	MUST_OK(ww_timeline_put(mine->timeline, mine->broker, SCENARIO_PARTNER, NULL, NULL));
 	if (device_info(mine->device).capabilities & WW_CAP_EVENT) {
 		MUST_OK(ww_stream_create(mine->device, &mine->stream));

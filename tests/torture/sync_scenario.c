@@ -72,12 +72,9 @@ static void open_all(struct scenario *scenario)
 
 static ww_status create(uint64_t flags, ww_timeline **out)
 {
-	const struct ww_timeline_params params = {
-		.struct_size = sizeof(params),
-		.flags = flags,
-		.value = 1,
-	};
-	ww_status status = ww_timeline_create(&params, out);
+	ww_status status = ww_timeline_create(WW_PARAMS(struct ww_timeline_params, .flags = flags,
+						      .value = 1),
+		out);
 
 	return step_gives(status, *out);
 }
@@ -129,12 +126,9 @@ static void use_own(struct scenario *scenario)
 
 static ww_status export(struct scenario *scenario, ww_timeline *timeline)
 {
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-
-	return ww_timeline_export(timeline, scenario->broker, &params, NULL, &scenario->token);
+	return ww_timeline_export(timeline, scenario->broker,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL,
+		&scenario->token);
 }
 
 static ww_status import(struct scenario *scenario, ww_timeline **out)
@@ -194,12 +188,9 @@ static ww_status create_event(struct scenario *scenario)
 
 static ww_status export_event(struct scenario *scenario)
 {
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-
-	return ww_event_export(scenario->event, scenario->broker, &params, NULL, &scenario->token);
+	return ww_event_export(scenario->event, scenario->broker,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL,
+		&scenario->token);
 }
 
 static ww_status import_event(struct scenario *scenario, const struct ww_token *token,

@@ -33,11 +33,9 @@ ww_status step_gives(ww_status status, const void *out)
 
 ww_status step_open_broker(ww_broker **out_broker)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = scenario_address,
-	};
-	ww_status status = ww_broker_open(&params, out_broker);
+	ww_status status = ww_broker_open(WW_PARAMS(struct ww_broker_params,
+						  .address = scenario_address),
+		out_broker);
 
 	return step_gives(status, *out_broker);
 }

@@ -23,15 +23,13 @@ struct first {
 
 static ww_pool *make_pool(ww_device *device)
 {
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes_max = BYTES,
-		.chunk_bytes = BYTES,
-	};
 	ww_pool *pool;
 
-	assert_int_equal(WW_OK, ww_pool_create(device, &params, &pool));
+	assert_int_equal(WW_OK,
+		ww_pool_create(device,
+			WW_PARAMS(struct ww_pool_params, .kind = WW_MEMORY_HOST, .bytes_max = BYTES,
+				.chunk_bytes = BYTES),
+			&pool));
 	return pool;
 }
 
