@@ -62,14 +62,5 @@ static const char *doomed(const struct check_case *item)
 	return excused(expected_failures, item);
 }
 
-int main(int argc, char **argv)
-{
-	const struct check_suite suite = {
-		.name = "conformance",
-		.skip = skip,
-		.doomed = doomed,
-		.warm_up = look_at_subject,
-	};
-
-	return needs_main(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "conformance", .leaks = true, .skip = skip, .doomed = doomed,
+	.warm_up = look_at_subject)

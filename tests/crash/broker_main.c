@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "crash/broker.h"
+#include "support/needs.h"
 
 pid_t find_child(pid_t parent, pid_t but)
 {
@@ -23,8 +24,4 @@ pid_t find_child(pid_t parent, pid_t but)
 	return found;
 }
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-broker", WW_CAP_EXPORT, "the device cannot export memory", argc,
-		argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-broker", .leaks = true, .needs = WW_CAP_EXPORT)

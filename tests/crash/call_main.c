@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "crash/call.h"
+#include "support/needs.h"
 
 #define CAST        (1 + CALL_CLIENTS)
 #define CALLS_USUAL 10000
@@ -216,8 +217,4 @@ CASE(call_torture, 0)
 	end();
 }
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-call", WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY,
-		"the device's streams cannot signal values to other processes", argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-call", .leaks = true, .needs = NEEDS_VALUES)

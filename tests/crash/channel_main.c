@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "crash/channel.h"
+#include "support/needs.h"
 
 #define CAST          (1 + CHANNEL_CONSUMERS)
 #define FRAMES_USUAL  150000
@@ -157,8 +158,5 @@ CASE_CALL(channel_torture_block, 0, play(WW_CHANNEL_BLOCK))
 CASE_CALL(channel_torture_drop, 0, play(WW_CHANNEL_DROP_OLDEST))
 CASE_CALL(channel_torture_latest, 0, play(WW_CHANNEL_LATEST))
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-channel", WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY,
-		"processes cannot share the device's memory for reading only", argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-channel", .leaks = true,
+	.needs = WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * figures.c - main(), numbers, shared bytes and players of the suites that kill, see figures.h
+ * figures.c - numbers, shared bytes and players of the suites that kill, see figures.h
  */
 #include "crash/figures.h"
 
@@ -131,35 +131,4 @@ void player_must_be_killed(struct child *player, const char *what, uint32_t inde
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		FAIL("%s %" PRIu32 " had ended before it was killed, with status %x", what, index,
 			(unsigned int)status);
-}
-
-/* --- main() --- */
-
-static struct {
-	struct check_suite suite;
-	uint64_t needed;
-	const char *why; /* all cases are skipped */
-} crash;
-
-static void look_at_subject(void)
-{
-	OWN(device) ww_device *device = subject_open();
-
-	if ((device_info(device).capabilities & crash.needed) == crash.needed)
-		crash.why = NULL;
-	crash.suite.leaks = subject_is_countable();
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return crash.why;
-}
-
-int crash_main(const char *name, uint64_t needed, const char *why, int argc, char **argv)
-{
-	crash.suite = (struct check_suite){.name = name, .skip = skip, .warm_up = look_at_subject};
-	crash.needed = needed;
-	crash.why = why;
-	return check_main(&crash.suite, argc, argv);
 }

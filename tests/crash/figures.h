@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * figures.h - what the suites share: main(), when and how often to kill, times, and players
+ * figures.h - what the suites share: when and how often to kill, times, and players
  *
  * Random moments are drawn from a seed that is printed; WW_TEST_SEED repeats them, as far as a
  * schedule can be repeated.
@@ -24,12 +24,6 @@ uint32_t kills_wanted(void);
  * sorted then.
  */
 void note_times(const char *what, uint64_t *times_ns, size_t count);
-
-/*
- * main() of a suite, which skips its cases, with this reason, on a device that lacks one of these
- * capabilities.
- */
-int crash_main(const char *name, uint64_t needed, const char *why, int argc, char **argv);
 
 /*
  * The broker of the scene keeps nothing of those that were killed: it has little more memory than

@@ -20,6 +20,7 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
+#include "support/needs.h"
 #include "support/stream_gate.h"
 #include "support/packet.h"
 #include "support/subject.h"
@@ -298,27 +299,4 @@ ROLE(holder)
 	role_hear("never");
 }
 
-static const char *skip(const struct check_case *item)
-{
-	static bool known;
-	static bool exports;
-
-	(void)item;
-	if (!known) {
-		OWN(device) ww_device *device = subject_open();
-
-		exports = device_info(device).capabilities & WW_CAP_EXPORT;
-		known = true;
-	}
-	return exports ? NULL : "the device cannot export memory";
-}
-
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "crash",
-		.skip = skip,
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash", .needs = WW_CAP_EXPORT)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "crash/pool.h"
+#include "support/needs.h"
 
 #define CAST        (1 + POOL_HOLDERS)
 #define PAUSE_MS    25
@@ -158,7 +159,4 @@ CASE(anybody_killed, 0)
 	end();
 }
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-pool", 0, NULL, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-pool", .leaks = true)

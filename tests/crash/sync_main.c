@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "crash/sync.h"
+#include "support/needs.h"
 
 const char *const way_names[WAYS] = {
 	[WAY_SLEEP] = "a CPU, asleep",
@@ -68,8 +69,4 @@ void pause_up_to(uint64_t *random, uint64_t most_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-sync", WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY,
-		"streams of the device cannot wait for timelines of others", argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-sync", .leaks = true, .needs = NEEDS_VALUES)

@@ -288,12 +288,4 @@ CASE(sequences, 0)
 		close(fds[i]);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "fuzz-broker",
-		.leaks = true,
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "fuzz-broker", .leaks = true)

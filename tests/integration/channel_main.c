@@ -4,8 +4,4 @@
  */
 #include "integration/channel.h"
 
-int main(int argc, char **argv)
-{
-	return needs_main_live(&(const struct check_suite){.name = "integration-channel"}, argc,
-		argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-channel")

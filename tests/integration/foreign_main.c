@@ -4,7 +4,4 @@
  */
 #include "integration/foreign.h"
 
-int main(int argc, char **argv)
-{
-	return needs_main(&(const struct check_suite){.name = "integration-foreign"}, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "integration-foreign", .leaks = true)

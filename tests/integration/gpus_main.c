@@ -32,13 +32,4 @@ static const char *skip(const struct check_case *item)
 	return gpus < 2 ? "needs two GPUs" : needs_missing(item);
 }
 
-int main(int argc, char **argv)
-{
-	const struct check_suite suite = {
-		.name = "integration-gpus",
-		.skip = skip,
-		.warm_up = look_at_subject,
-	};
-
-	return needs_main_live(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-gpus", .skip = skip, .warm_up = look_at_subject)

@@ -4,7 +4,4 @@
  */
 #include "integration/pool.h"
 
-int main(int argc, char **argv)
-{
-	return needs_main_live(&(const struct check_suite){.name = "integration-pool"}, argc, argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-pool")

@@ -4,8 +4,4 @@
  */
 #include "integration/service.h"
 
-int main(int argc, char **argv)
-{
-	return needs_main_live(&(const struct check_suite){.name = "integration-service"}, argc,
-		argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-service")

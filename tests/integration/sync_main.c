@@ -29,9 +29,4 @@ static const char *doomed(const struct check_case *item)
 	return NULL;
 }
 
-int main(int argc, char **argv)
-{
-	const struct check_suite suite = {.name = "integration-sync", .doomed = doomed};
-
-	return needs_main_live(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-sync", .doomed = doomed)

@@ -4,8 +4,4 @@
  */
 #include "integration/work_queue.h"
 
-int main(int argc, char **argv)
-{
-	return needs_main_live(&(const struct check_suite){.name = "integration-work-queue"}, argc,
-		argv);
-}
+CHECK_MAIN(needs_main_live, .name = "integration-work-queue")

@@ -457,9 +457,4 @@ ROLE(kept)
 	end(NULL);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {.name = "soak"};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "soak")

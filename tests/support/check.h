@@ -126,6 +126,7 @@ void check_register_role(struct check_role *role);
  * @after:    called after every case that has not failed, as a part of it; may be NULL
  * @leaks:    compare descriptors and mappings before and after every case
  * @no_device: the bit in `needs` of cases that call no device; 0: none
+ * @needs:    what every case needs
  */
 struct check_suite {
 	const char *name;
@@ -136,10 +137,18 @@ struct check_suite {
 	void (*after)(void);
 	bool leaks;
 	uint64_t no_device;
+	uint64_t needs;
 };
 
 /* Runs the program; what it returns is for main() to return. */
 int check_main(const struct check_suite *suite, int argc, char **argv);
+
+/* Defines main(): run is check_main, or one of those of needs.h; the fields of the suite follow. */
+#define CHECK_MAIN(run, ...)                                                      \
+	int main(int argc, char **argv)                                           \
+	{                                                                         \
+		return run(&(const struct check_suite){__VA_ARGS__}, argc, argv); \
+	}
 
 /* WW_TEST_SLOWNESS, a number from 1 to 1000: what to multiply a limit on time with. */
 unsigned int check_slowness(void);

@@ -35,7 +35,7 @@ static void look(void)
 #ifndef WW_MISUSE_ABORTS
 	has |= NEEDS_MISUSE_STATUS;
 #endif
-	own.leaks = subject_is_countable();
+	own.leaks = own.leaks && subject_is_countable();
 	if (warm_up)
 		warm_up();
 }
@@ -87,7 +87,7 @@ const char *needs_missing(const struct check_case *item)
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(reasons); i++)
-		if (item->needs & ~has & reasons[i].need)
+		if ((item->needs | own.needs) & ~has & reasons[i].need)
 			return reasons[i].reason;
 	return NULL;
 }
@@ -96,6 +96,7 @@ int needs_main_live(const struct check_suite *suite, int argc, char **argv)
 {
 	struct check_suite counting = *suite;
 
+	counting.leaks = true;
 	counting.before = count_before;
 	counting.after = count_after;
 	return needs_main(&counting, argc, argv);

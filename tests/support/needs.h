@@ -34,13 +34,14 @@
 const char *needs_missing(const struct check_case *item);
 
 /*
- * check_main() for a suite whose cases have these needs. Leaks of descriptors and mappings are
- * looked for where they can be counted. What the suite has of its own is used: its skip() instead
- * of needs_missing(), which it may call, and its warm_up() when the subject is known.
+ * check_main() for a suite that has these needs, or whose cases have them. Leaks of descriptors and
+ * mappings are looked for, if at all, only where they can be counted. What the suite has of its own
+ * is used: its skip() instead of needs_missing(), which it may call, and its warm_up() when the
+ * subject is known.
  */
 int needs_main(const struct check_suite *suite, int argc, char **argv);
 
-/* The same for cases that leave nothing in the fake driver either. */
+/* The same for cases that leak neither of these, and leave nothing in the fake driver. */
 int needs_main_live(const struct check_suite *suite, int argc, char **argv);
 
 #endif
