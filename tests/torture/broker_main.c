@@ -19,6 +19,7 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
+#include "support/needs.h"
 #include "support/subject.h"
 #include "torture/broker_scenario.h"
 #include "torture/torture_broker.h"
@@ -79,15 +80,6 @@ static const struct expectation expectations[] = {
 	{"sendmsg", ETOOMANYREFS, WW_ERR_LIMIT, true, ALWAYS},
 	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
 	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
-};
-
-static const struct exception driver_exceptions[] = {
-	/*
-	 * Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told
-	 * apart.
-	 */
-	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
-	{"cuMemPoolImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
 
 /* Of what a program does that starts its broker itself. */
@@ -213,17 +205,9 @@ static void end_run(void)
 	torture_broker_must_be_idle();
 }
 
-static const struct torture torture = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = driver_exceptions,
-	.exception_count = CHECK_COUNT(driver_exceptions),
-	.run = broker_scenario_run,
-	.begin = begin_run,
-	.end = end_run,
-	.open = torture_partner_open,
-	.close = torture_partner_close,
-};
+static const struct torture torture = TORTURE(expectations, .run = broker_scenario_run,
+	.begin = begin_run, .end = end_run, .open = torture_partner_open,
+	.close = torture_partner_close);
 
 CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
 CASE_CALL(system_calls_fail, 0, torture_calls(&torture, CALLS_SYSTEM))
@@ -270,44 +254,19 @@ static void end_start(void)
 	unsetenv("XDG_RUNTIME_DIR");
 }
 
-static const struct torture start_torture = {
-	.expectations = start_expectations,
-	.expectation_count = CHECK_COUNT(start_expectations),
-	.run = broker_scenario_start,
-	.end = stop_started,
-	.open = begin_start,
-	.close = end_start,
-};
+static const struct torture start_torture = TORTURE(start_expectations,
+	.run = broker_scenario_start, .end = stop_started, .open = begin_start, .close = end_start);
 
 CASE_CALL(allocations_fail_at_start, 0, torture_calls(&start_torture, CALLS_ALLOCATIONS))
 CASE_CALL(system_calls_fail_at_start, 0, torture_calls(&start_torture, CALLS_SYSTEM))
 CASE_CALL(system_calls_fail_with_every_error_at_start, 0, torture_every_error(&start_torture))
 
-static const char *reason;
-
 static void look_at_subject(void)
 {
 	OWN(device) ww_device *device = subject_open();
 
-	if (!(device_info(device).capabilities & WW_CAP_EXPORT))
-		reason = "the device cannot export memory";
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		scenario_allocate();
 }
 
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return reason;
-}
-
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture-broker",
-		.skip = skip,
-		.warm_up = look_at_subject,
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "torture-broker", .needs = WW_CAP_EXPORT, .warm_up = look_at_subject)

@@ -24,11 +24,6 @@ static const struct expectation expectations[] = {
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, true, RARELY},
 };
 
-static const struct exception exceptions[] = {
-	/* The driver says so of a descriptor that is no memory of a GPU. */
-	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
-};
-
 /* --- the runs --- */
 
 static void end_serving(void)
@@ -37,48 +32,18 @@ static void end_serving(void)
 	torture_broker_must_be_idle();
 }
 
-static const struct torture torture_making = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = call_scenario_make,
-	.end = torture_broker_must_be_idle,
-	.open = torture_broker_open,
-	.close = torture_broker_stop,
-};
+static const struct torture torture_making = TORTURE(expectations, .run = call_scenario_make,
+	.end = torture_broker_must_be_idle, .open = torture_broker_open,
+	.close = torture_broker_stop);
 
 /* What the server cannot do for a newcomer it does later. */
-static const struct torture torture_serving = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = call_scenario_serve,
-	.begin = call_scenario_begin_serving,
-	.end = end_serving,
-	.loses_codes = true,
-	.forgives = true,
-	.open = torture_broker_open,
-	.close = torture_broker_stop,
-};
+static const struct torture torture_serving = TORTURE(expectations, .run = call_scenario_serve,
+	.begin = call_scenario_begin_serving, .end = end_serving, .loses_codes = true,
+	.forgives = true, .open = torture_broker_open, .close = torture_broker_stop);
 
-CASE_CALL(making_allocations_fail, 0, torture_calls(&torture_making, CALLS_ALLOCATIONS))
-CASE_CALL(making_system_calls_fail, 0, torture_every_error(&torture_making))
+TORTURE_SYSTEM_CASES(making)
 CASE_CALL(making_driver_out_of_memory, 0,
 	torture_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(serving_allocations_fail, 0, torture_calls(&torture_serving, CALLS_ALLOCATIONS))
-CASE_CALL(serving_system_calls_fail, 0, torture_every_error(&torture_serving))
-CASE_CALL(serving_driver_out_of_memory, 0,
-	torture_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(serving_driver_fails_for_no_reason, 0,
-	torture_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN))
+TORTURE_CASES(serving)
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture-call",
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "torture-call")

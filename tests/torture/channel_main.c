@@ -30,11 +30,6 @@ static const struct expectation expectations[] = {
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, true, RARELY},
 };
 
-static const struct exception exceptions[] = {
-	/* The driver says so of a descriptor that is no memory of a GPU. */
-	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
-};
-
 /* --- the runs --- */
 
 static ww_device *device;
@@ -96,54 +91,21 @@ static void end_meeting(void)
 	end_channel();
 }
 
-static const struct torture torture_own = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations) - 1,
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = channel_scenario_own,
-	.end = torture_broker_must_be_idle,
-	.open = torture_broker_open,
-	.close = torture_broker_stop,
-};
+static const struct torture torture_own = TORTURE_SOME(expectations, CHECK_COUNT(expectations) - 1,
+	.run = channel_scenario_own, .end = torture_broker_must_be_idle,
+	.open = torture_broker_open, .close = torture_broker_stop);
 
-static const struct torture torture_joining = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = channel_scenario_join,
-	.begin = begin_joining,
-	.end = end_joining,
-	.open = torture_broker_open,
-	.close = torture_broker_stop,
-};
+static const struct torture torture_joining = TORTURE(expectations, .run = channel_scenario_join,
+	.begin = begin_joining, .end = end_joining, .open = torture_broker_open,
+	.close = torture_broker_stop);
 
-static const struct torture torture_meeting = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations) - 1,
-	.run = channel_scenario_meet,
-	.begin = begin_meeting,
-	.end = end_meeting,
-	.forgives = true,
-	.open = torture_broker_open,
-	.close = torture_broker_stop,
-};
+static const struct torture torture_meeting = TORTURE_SOME(expectations,
+	CHECK_COUNT(expectations) - 1, .run = channel_scenario_meet, .begin = begin_meeting,
+	.end = end_meeting, .forgives = true, .open = torture_broker_open,
+	.close = torture_broker_stop);
 
-CASE_CALL(own_allocations_fail, 0, torture_calls(&torture_own, CALLS_ALLOCATIONS))
-CASE_CALL(own_system_calls_fail, 0, torture_every_error(&torture_own))
-CASE_CALL(own_driver_out_of_memory, 0, torture_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(own_driver_fails_for_no_reason, 0, torture_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(joining_allocations_fail, 0, torture_calls(&torture_joining, CALLS_ALLOCATIONS))
-CASE_CALL(joining_system_calls_fail, 0, torture_every_error(&torture_joining))
-CASE_CALL(meeting_allocations_fail, 0, torture_calls(&torture_meeting, CALLS_ALLOCATIONS))
-CASE_CALL(meeting_system_calls_fail, 0, torture_every_error(&torture_meeting))
+TORTURE_CASES(own)
+TORTURE_SYSTEM_CASES(joining)
+TORTURE_SYSTEM_CASES(meeting)
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture-channel",
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "torture-channel")

@@ -93,11 +93,6 @@ static const struct expectation expectations[] = {
 
 static const struct exception exceptions[] = {
 	/*
-	 * Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told
-	 * apart.
-	 */
-	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
-	/*
 	 * Memory just made has the size asked for; what comes from elsewhere not that of its
 	 * description.
 	 */
@@ -114,13 +109,8 @@ static const struct exception exceptions[] = {
 	{"dlsym", ENOMEM, "ww_module_kernel", WW_ERR_NOT_FOUND},
 };
 
-static const struct torture torture = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = scenario_run,
-};
+static const struct torture torture = TORTURE(expectations, .exceptions = exceptions,
+	.exception_count = CHECK_COUNT(exceptions), .run = scenario_run);
 
 CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
 CASE_CALL(system_calls_fail, 0, torture_calls(&torture, CALLS_SYSTEM))
@@ -269,12 +259,4 @@ static void look_at_subject(void)
 		scenario_allocate();
 }
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture",
-		.warm_up = look_at_subject,
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "torture", .warm_up = look_at_subject)

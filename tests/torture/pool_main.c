@@ -35,14 +35,6 @@ static const struct expectation expectations[] = {
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, RARELY},
 };
 
-static const struct exception exceptions[] = {
-	/*
-	 * The driver says so of a descriptor that is no memory of a GPU: the two cannot be told
-	 * apart.
-	 */
-	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
-};
-
 /* --- the partner --- */
 
 struct possessions {
@@ -214,56 +206,21 @@ static void end_meeting(void)
 	torture_broker_must_be_idle();
 }
 
-static const struct torture torture_own = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.run = pool_scenario_own,
-	.end = torture_broker_must_be_idle,
-	.open = torture_partner_open,
-	.close = torture_partner_close,
-};
+static const struct torture torture_own = TORTURE(expectations, .run = pool_scenario_own,
+	.end = torture_broker_must_be_idle, .open = torture_partner_open,
+	.close = torture_partner_close);
 
-static const struct torture torture_member = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = exceptions,
-	.exception_count = CHECK_COUNT(exceptions),
-	.run = pool_scenario_member,
-	.begin = begin_member,
-	.end = end_member,
-	.open = torture_partner_open,
-	.close = torture_partner_close,
-};
+static const struct torture torture_member = TORTURE(expectations, .run = pool_scenario_member,
+	.begin = begin_member, .end = end_member, .open = torture_partner_open,
+	.close = torture_partner_close);
 
-static const struct torture torture_meeting = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations) - 1,
-	.run = pool_scenario_meet,
-	.begin = begin_meeting,
-	.end = end_meeting,
-	.forgives = true,
-	.open = torture_partner_open,
-	.close = torture_partner_close,
-};
+static const struct torture torture_meeting = TORTURE_SOME(expectations,
+	CHECK_COUNT(expectations) - 1, .run = pool_scenario_meet, .begin = begin_meeting,
+	.end = end_meeting, .forgives = true, .open = torture_partner_open,
+	.close = torture_partner_close);
 
-CASE_CALL(own_allocations_fail, 0, torture_calls(&torture_own, CALLS_ALLOCATIONS))
-CASE_CALL(own_system_calls_fail, 0, torture_every_error(&torture_own))
-CASE_CALL(own_driver_out_of_memory, 0, torture_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(own_driver_fails_for_no_reason, 0, torture_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(member_allocations_fail, 0, torture_calls(&torture_member, CALLS_ALLOCATIONS))
-CASE_CALL(member_system_calls_fail, 0, torture_every_error(&torture_member))
-CASE_CALL(member_driver_out_of_memory, 0,
-	torture_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY))
-CASE_CALL(member_driver_fails_for_no_reason, 0,
-	torture_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN))
-CASE_CALL(meeting_allocations_fail, 0, torture_calls(&torture_meeting, CALLS_ALLOCATIONS))
-CASE_CALL(meeting_system_calls_fail, 0, torture_every_error(&torture_meeting))
+TORTURE_CASES(own)
+TORTURE_CASES(member)
+TORTURE_SYSTEM_CASES(meeting)
 
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture-pool",
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(check_main, .name = "torture-pool")

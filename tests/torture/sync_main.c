@@ -18,6 +18,7 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
+#include "support/needs.h"
 #include "support/subject.h"
 #include "torture/sync_scenario.h"
 #include "torture/torture_broker.h"
@@ -173,15 +174,9 @@ static void open_with_partner(void)
 	receive_event();
 }
 
-static const struct torture torture = {
-	.expectations = expectations,
-	.expectation_count = CHECK_COUNT(expectations),
-	.run = sync_scenario_run,
-	.begin = begin_run,
-	.end = end_run,
-	.open = open_with_partner,
-	.close = torture_partner_close,
-};
+static const struct torture torture = TORTURE(expectations, .run = sync_scenario_run,
+	.begin = begin_run, .end = end_run, .open = open_with_partner,
+	.close = torture_partner_close);
 
 static const struct expectation closing_expectations[] = {
 	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
@@ -190,14 +185,8 @@ static const struct expectation closing_expectations[] = {
 	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
 };
 
-static const struct torture torture_closing = {
-	.expectations = closing_expectations,
-	.expectation_count = CHECK_COUNT(closing_expectations),
-	.run = sync_scenario_close,
-	.begin = begin_closing,
-	.end = end_closing,
-	.forgives = true,
-};
+static const struct torture torture_closing = TORTURE(closing_expectations,
+	.run = sync_scenario_close, .begin = begin_closing, .end = end_closing, .forgives = true);
 
 CASE_CALL(allocations_fail, 0, torture_calls(&torture, CALLS_ALLOCATIONS))
 CASE_CALL(system_calls_fail, 0, torture_every_error(&torture))
@@ -207,29 +196,4 @@ CASE_CALL(closing_while_calls_fail, 0, torture_every_error(&torture_closing))
 CASE_CALL(closing_while_driver_fails, 0,
 	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY))
 
-static const char *reason;
-
-static void look_at_subject(void)
-{
-	OWN(device) ww_device *device = subject_open();
-
-	if (!(device_info(device).capabilities & WW_CAP_STREAM_VALUE))
-		reason = "the device's streams cannot wait for values";
-}
-
-static const char *skip(const struct check_case *item)
-{
-	(void)item;
-	return reason;
-}
-
-int main(int argc, char **argv)
-{
-	static const struct check_suite suite = {
-		.name = "torture-sync",
-		.skip = skip,
-		.warm_up = look_at_subject,
-	};
-
-	return check_main(&suite, argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "torture-sync", .needs = WW_CAP_STREAM_VALUE)

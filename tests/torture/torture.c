@@ -35,11 +35,16 @@ static void must_have_sentence(ww_status status, const char *what)
 			ww_status_name(error->status), error->message);
 }
 
-static const struct exception *exception_of(const struct torture *torture, const char *name,
-	int code, const char *step)
+static const struct exception exceptions_of_all[] = {
+	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
+	{"cuMemPoolImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
+};
+
+static const struct exception *find_exception(const struct exception *exceptions, size_t count,
+	const char *name, int code, const char *step)
 {
-	for (size_t i = 0; i < torture->exception_count; i++) {
-		const struct exception *exception = &torture->exceptions[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct exception *exception = &exceptions[i];
 
 		if (!strcmp(exception->name, name) && exception->code == code &&
 			(!exception->step ||
@@ -47,6 +52,17 @@ static const struct exception *exception_of(const struct torture *torture, const
 			return exception;
 	}
 	return NULL;
+}
+
+static const struct exception *exception_of(const struct torture *torture, const char *name,
+	int code, const char *step)
+{
+	const struct exception *own = find_exception(torture->exceptions, torture->exception_count,
+		name, code, step);
+
+	return own ? own
+		   : find_exception(exceptions_of_all, CHECK_COUNT(exceptions_of_all), name, code,
+			     step);
 }
 
 /* A failure of `function`, with an error or a CUresult, must have this status, unless overcome. */

@@ -32,7 +32,8 @@ struct expectation {
 
 /*
  * Of the driver, out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE; of other
- * functions, the status is that of the expectation. These are the exceptions.
+ * functions, the status is that of the expectation. These are the exceptions, beside those that all
+ * have: the driver says WW_CUDA_ERROR_UNKNOWN of a descriptor that is no memory of a GPU.
  */
 struct exception {
 	const char *name;
@@ -65,6 +66,13 @@ struct torture {
 	bool forgives;
 };
 
+/* Its value: the first expectations of a table, and the fields that are set. */
+#define TORTURE_SOME(table, count, ...)                                        \
+	{                                                                      \
+		.expectations = table, .expectation_count = count, __VA_ARGS__ \
+	}
+#define TORTURE(table, ...) TORTURE_SOME(table, CHECK_COUNT(table), __VA_ARGS__)
+
 /* A failure of `function`, with an error, must have this status; see the table. */
 void torture_must_fit(const struct torture *torture, const char *function, int error,
 	const char *step, ww_status status);
@@ -83,6 +91,17 @@ uint64_t torture_driver_function(const struct torture *torture, const char *name
  * the fake driver.
  */
 void torture_driver(const struct torture *torture, int code);
+
+/* Defines these cases for `struct torture torture_NAME`: all, or those that need no driver. */
+#define TORTURE_CASES(name)                                                   \
+	TORTURE_SYSTEM_CASES(name)                                            \
+	CASE_CALL(name##_driver_out_of_memory, 0,                             \
+		torture_driver(&torture_##name, WW_CUDA_ERROR_OUT_OF_MEMORY)) \
+	CASE_CALL(name##_driver_fails_for_no_reason, 0,                       \
+		torture_driver(&torture_##name, WW_CUDA_ERROR_UNKNOWN))
+#define TORTURE_SYSTEM_CASES(name)                                                               \
+	CASE_CALL(name##_allocations_fail, 0, torture_calls(&torture_##name, CALLS_ALLOCATIONS)) \
+	CASE_CALL(name##_system_calls_fail, 0, torture_every_error(&torture_##name))
 
 /* Runs it until everything is where it stays from the first use on. */
 void torture_warm_up(const struct torture *torture);
