@@ -61,8 +61,7 @@ CASE(inside_needs_a_hold, 0)
 	MUST_OK(raw_stat(other, name, &entry));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", get_as(other, name));
 	serial = raw_ask_get(other, name, WW_WIRE_ACCESS_READ);
-	MUST_OK(raw_answered(other, serial));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_refusal(other));
+	must_be_refused(other, serial, WW_ERR_NOT_FOUND, "does not hold");
 	MUST_OK(get_as(other, "outer"));
 	MUST_OK(get_as(other, name));
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_as(other, name));
@@ -152,8 +151,7 @@ CASE(inside_of_what_is_gone, 0)
 	MUST_OK(get_as(raw, name));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", put_as(raw, inside(outer.id, "y")));
 	serial = raw_ask_get(raw, inside(outer.id, "y"), WW_WIRE_ACCESS_READ);
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_refusal(raw));
+	must_be_refused(raw, serial, WW_ERR_NOT_FOUND, "there is no object");
 	name = inside(outer.id, "x");
 	MUST_OK(raw_release(raw, outer.id));
 	MUST_OK(raw_release(other, outer.id));
@@ -197,8 +195,7 @@ static void wait_until(struct raw *maker, const struct ww_wire_put *outer,
 	wait_for(peer(), &(struct want){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 3});
 	end(maker, outer);
 	for (size_t i = 0; i < 3; i++) {
-		MUST_OK(raw_answered(waiters[i], serials[i]));
-		MUST_REFUSE(status, word, raw_refusal(waiters[i]));
+		must_be_refused(waiters[i], serials[i], status, word);
 		raw_close(waiters[i]);
 	}
 }
@@ -262,8 +259,7 @@ CASE(inside_wait_ends_with_hold, 0)
 	serial = raw_ask_get(other, name, WW_WIRE_ACCESS_READ);
 	memcpy(release.id, outer.id, sizeof(release.id));
 	raw_ask(other, release, &release);
-	MUST_OK(raw_answered(other, serial));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "released", raw_refusal(other));
+	must_be_refused(other, serial, WW_ERR_NOT_FOUND, "released");
 	MUST_OK(raw_receive(other)); /* the release is done */
 	/* Who still holds it still waits. */
 	wait_for(other, &(struct want){1, 2, 1, 0, 1});
@@ -322,8 +318,7 @@ CASE(inside_access_is_the_outers, 0)
 	MUST_REFUSE(WW_ERR_ACCESS, "for reading only; get that object for writing first",
 		write_as(other, name));
 	serial = raw_ask_get(other, inside(outer.id, "y"), WW_WIRE_ACCESS_WRITE);
-	MUST_OK(raw_answered(other, serial));
-	MUST_REFUSE(WW_ERR_ACCESS, "for reading only", raw_refusal(other));
+	must_be_refused(other, serial, WW_ERR_ACCESS, "for reading only");
 	/* Who may read it may put things inside, and a token is another way in. */
 	put_shared(other, inside(outer.id, "z"));
 	MUST_OK(raw_export(raw, inner.id, WW_WIRE_ACCESS_WRITE, 0, 0, secret));
@@ -439,12 +434,6 @@ static struct ww_wire_put staying(const uint8_t outer[16], const char *rest)
 	return put;
 }
 
-static void must_be_told(struct raw *raw, uint32_t serial)
-{
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "will not come", raw_refusal(raw));
-}
-
 CASE(inside_stays, 0)
 {
 	struct raw *raw = peer();
@@ -463,8 +452,9 @@ CASE(inside_stays, 0)
 	serial = raw_ask_get(other, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ);
 	wait_for(raw, &(struct want){2, 3, 4, UINT64_MAX, 1});
 	MUST_OK(raw_release(maker, put.id));
-	must_be_told(other, serial);
-	must_be_told(other, raw_ask_get(other, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ));
+	must_be_refused(other, serial, WW_ERR_PEER_LOST, "will not come");
+	must_be_refused(other, raw_ask_get(other, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ),
+		WW_ERR_PEER_LOST, "will not come");
 	MUST_REFUSE(WW_ERR_PEER_LOST, "will not come", get_as(other, inside(outer.id, "missing")));
 	/* It can be had as it was left, and its name is taken. What comes all the same is there. */
 	MUST_OK(get_as(other, put.name));
@@ -548,8 +538,7 @@ CASE(inside_stays_not, 0)
 	MUST_REFUSE(WW_ERR_INVALID, "without descriptors", page_put(raw, &put, &page));
 	MUST_OK(raw_release(raw, other.id));
 	MUST_OK(raw_end(raw, "outer"));
-	MUST_OK(raw_answered(waiter, serial));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "was removed", raw_refusal(waiter));
+	must_be_refused(waiter, serial, WW_ERR_NOT_FOUND, "was removed");
 	page_close(&page);
 }
 

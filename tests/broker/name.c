@@ -89,8 +89,7 @@ static void refuse_everywhere(struct raw *raw, const char *name)
 	MUST_REFUSE(WW_ERR_INVALID, "name", put_as(raw, name));
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
 	serial = raw_ask_get(raw, name, WW_WIRE_ACCESS_READ);
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(WW_ERR_INVALID, "name", raw_refusal(raw));
+	must_be_refused(raw, serial, WW_ERR_INVALID, "name");
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_stat(raw, name, &entry));
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_end(raw, name));
 }

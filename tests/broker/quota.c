@@ -181,15 +181,12 @@ CASE(quota_waits, 0)
 	put_named(raw, "full");
 	raw_ask_reserve(raw, 1, 0);
 	serial = raw_ask_get(raw, "later", WW_WIRE_ACCESS_READ);
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(WW_ERR_QUOTA, "2 waiting requests", raw_refusal(raw));
+	must_be_refused(raw, serial, WW_ERR_QUOTA, "2 waiting requests");
 	serial = raw_ask_reserve(raw, 1, 0);
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(WW_ERR_QUOTA, "waiting requests", raw_refusal(raw));
+	must_be_refused(raw, serial, WW_ERR_QUOTA, "waiting requests");
 	cancel.waiting = first;
 	serial = raw_ask(raw, cancel, &cancel);
-	MUST_OK(raw_answered(raw, first));
-	MUST_REFUSE(WW_ERR_GIVEN_UP, "given up", raw_refusal(raw));
+	must_be_refused(raw, first, WW_ERR_GIVEN_UP, "given up");
 	MUST_OK(raw_answered(raw, serial));
 	MUST_OK(raw_take(raw, done, &done));
 	raw_ask_get(raw, "later", WW_WIRE_ACCESS_READ);
@@ -329,8 +326,7 @@ CASE(reserve_twice, 0)
 	MUST_OK(raw_end(holder, "a"));
 	MUST_OK(raw_answered(raw, first));
 	MUST_OK(raw_take(raw, done, &done));
-	MUST_OK(raw_answered(raw, second));
-	MUST_REFUSE(WW_ERR_STATE, "reserved already", raw_refusal(raw));
+	must_be_refused(raw, second, WW_ERR_STATE, "reserved already");
 	MUST_OK(put_sized(raw, "y", 20));
 	MUST_OK(put_sized(raw, "z", 70));
 	MUST_REFUSE(WW_ERR_QUOTA, "holds 100 bytes", put_sized(raw, "more", 1));

@@ -17,21 +17,6 @@ static struct ww_wire_put put_writing(struct raw *raw, const char *name)
 	return put;
 }
 
-static void must_be_granted(struct raw *raw, uint32_t serial, uint8_t state)
-{
-	struct ww_wire_granted granted;
-
-	MUST_OK(raw_answered(raw, serial));
-	MUST_OK(raw_take(raw, granted, &granted));
-	MUST_EQUAL(state, granted.state);
-}
-
-static void must_be_refused(struct raw *raw, uint32_t serial, ww_status status, const char *word)
-{
-	MUST_OK(raw_answered(raw, serial));
-	MUST_REFUSE(status, word, raw_refusal(raw));
-}
-
 CASE(state_writing_then_ready, 0)
 {
 	struct raw *maker = peer();

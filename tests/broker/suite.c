@@ -229,3 +229,18 @@ void suite_stop(void)
 	close_all();
 	broker_stop(&own);
 }
+
+void must_be_granted(struct raw *raw, uint32_t serial, uint8_t state)
+{
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_answered(raw, serial));
+	MUST_OK(raw_take(raw, granted, &granted));
+	MUST_EQUAL(state, granted.state);
+}
+
+void must_be_refused(struct raw *raw, uint32_t serial, ww_status status, const char *word)
+{
+	MUST_OK(raw_answered(raw, serial));
+	MUST_REFUSE(status, word, raw_refusal(raw));
+}

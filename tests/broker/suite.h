@@ -91,6 +91,10 @@ struct ww_wire_put put_named(struct raw *raw, const char *name);
  */
 void suite_must_be_at_once(uint64_t (*time_ns)(void *context), void *context);
 
+/* The answer to a request grants what it asked for, in this state; or refuses it, and says why. */
+void must_be_granted(struct raw *raw, uint32_t serial, uint8_t state);
+void must_be_refused(struct raw *raw, uint32_t serial, ww_status status, const char *word);
+
 /* How many entries a listing has. */
 uint32_t count_listed(struct raw *raw, const char *prefix, bool unnamed);
 
