@@ -622,12 +622,6 @@ SCENE_CASE(cancel_beside_another_thread, WW_CAP_EXPORT)
 	ww_cancel_unref(hasty.cancel);
 }
 
-static void restart(void)
-{
-	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
-	broker_hear_ready(&scene.daemon);
-}
-
 /* As scene_end(), but for the count of descriptors: a broker that was restarted has others open. */
 static void end_after_restart(void)
 {
@@ -651,7 +645,7 @@ CASE(cancel_connecting_while_broker_hangs, WW_CAP_EXPORT)
 	scene_begin();
 	things.memory = scene_make(BYTES, 1);
 	scene_put(things.memory, "x", 0, 0, 0);
-	restart();
+	scene_restart_broker();
 	must_end_while_it_hangs(get_memory, &things);
 	MUST_OK(get_memory(&things, NULL));
 	ww_memory_unref(things.memory);
@@ -666,7 +660,7 @@ CASE(cancel_watch_while_broker_hangs, WW_CAP_EXPORT)
 
 	scene_begin();
 	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &things.watch));
-	restart();
+	scene_restart_broker();
 	must_end_while_it_hangs(watch_next, &things);
 	MUST_OK(ww_watch_next(things.watch, WW_FOREVER, NULL, &event));
 	MUST_EQUAL(WW_WATCH_OVERFLOW, event.what);

@@ -32,11 +32,6 @@ static struct ww_broker_info ask_for_a_while(void)
 	return scene_info();
 }
 
-static bool is_other_broker(const struct ww_broker_info *info, uint64_t pid)
-{
-	return info->pid != pid;
-}
-
 static bool is_other_supervisor(const struct ww_broker_info *info, uint64_t pid)
 {
 	return info->supervisor_pid != pid;
@@ -61,7 +56,7 @@ static uint64_t kill_broker(void)
 	uint64_t time_ns;
 
 	MUST_CALL(kill((pid_t)before.pid, SIGKILL));
-	MUST(scene_comes_true(is_other_broker, before.pid));
+	scene_has_other_broker(before.pid);
 	time_ns = now_ns() - start_ns;
 	MUST_EQUAL(before.supervisor_pid, scene_info().supervisor_pid);
 	return time_ns;
@@ -93,7 +88,7 @@ static uint64_t upgrade(void)
 	uint64_t start_ns = now_ns();
 
 	MUST_CALL(kill((pid_t)before.supervisor_pid, SIGHUP));
-	MUST(scene_comes_true(is_other_broker, before.pid));
+	scene_has_other_broker(before.pid);
 	return now_ns() - start_ns;
 }
 
@@ -128,7 +123,7 @@ static uint64_t kill_one_after_the_other(void)
 	} else {
 		MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
 		MUST_CALL(kill(wait_for_child((pid_t)before.pid, 0), SIGKILL));
-		MUST(scene_comes_true(is_other_broker, before.pid));
+		scene_has_other_broker(before.pid);
 	}
 	start_ns = now_ns() - start_ns;
 	look_again(&before);

@@ -228,11 +228,6 @@ static void start_writer(uint32_t number, pid_t former)
 		&(struct child_options){.arguments = arguments});
 }
 
-static bool is_other_broker(const struct ww_broker_info *info, uint64_t pid)
-{
-	return info->pid != pid;
-}
-
 /*
  * The broker, and often a writer before it or after it. Return: of which writer; WRITERS: of none.
  */
@@ -250,7 +245,7 @@ static uint32_t harm(uint64_t *random)
 	MUST_CALL(kill((pid_t)before.pid, SIGKILL));
 	if (number < WRITERS && !is_writer_first)
 		MUST_CALL(kill(writers[number].pid, SIGKILL));
-	MUST(scene_comes_true(is_other_broker, before.pid));
+	scene_has_other_broker(before.pid);
 	return number;
 }
 

@@ -89,12 +89,6 @@ static void player_kill_and_start(uint32_t index)
 	player_start(index);
 }
 
-static void broker_kill_and_wait(void)
-{
-	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
-	broker_hear_ready(&scene.daemon);
-}
-
 /* Those who are left let go, each in its turn, and the owner finds everything where it was. */
 static void end(void)
 {
@@ -151,7 +145,7 @@ CASE(anybody_killed, 0)
 	begin(true);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i % BROKER_TURN == BROKER_TURN - 1)
-			broker_kill_and_wait();
+			scene_restart_broker();
 		else
 			player_kill_and_start((uint32_t)draw_from(&cast.random, CAST));
 	}

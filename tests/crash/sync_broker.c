@@ -20,17 +20,12 @@ static uint32_t some(void)
 	return kills_wanted() > 20 ? kills_wanted() / 20 : 1;
 }
 
-static bool is_other_broker(const struct ww_broker_info *info, uint64_t pid)
-{
-	return info->pid != pid;
-}
-
 static void kill_broker(void)
 {
 	struct ww_broker_info before = scene_info();
 
 	MUST_CALL(kill((pid_t)before.pid, SIGKILL));
-	MUST(scene_comes_true(is_other_broker, before.pid));
+	scene_has_other_broker(before.pid);
 }
 
 /*
@@ -42,7 +37,7 @@ static void kill_supervisor(void)
 	struct ww_broker_info before = scene_info();
 
 	MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
-	MUST(scene_comes_true(is_other_broker, before.pid));
+	scene_has_other_broker(before.pid);
 	scene.daemon.supervisor = (pid_t)scene_info().supervisor_pid;
 	waitpid((pid_t)before.supervisor_pid, NULL, WNOHANG);
 	waitpid((pid_t)before.pid, NULL, WNOHANG);
@@ -89,7 +84,7 @@ CASE(broker_killed_at_once, 0)
 		round_kill();
 		if (!broker_first)
 			MUST_CALL(kill((pid_t)before.pid, SIGKILL));
-		MUST(scene_comes_true(is_other_broker, before.pid));
+		scene_has_other_broker(before.pid);
 		round_end();
 	}
 	cast.is_timed = false; /* the time is the broker's start */

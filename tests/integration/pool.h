@@ -102,7 +102,4 @@ void pool_show(struct child *agent, const struct ww_token *token, int slice, uin
 /* From now on this process waits for the broker as long as it takes. */
 void pool_be_patient(void);
 
-/* Kills the broker process and waits until it serves again. */
-void pool_restart_broker(void);
-
 #endif

@@ -542,11 +542,3 @@ void pool_be_patient(void)
 				       .timeout_ns = UINT64_C(3600000) * MS),
 		&scene.broker));
 }
-
-void pool_restart_broker(void)
-{
-	struct ww_broker_info info = scene_info();
-
-	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
-	broker_hear_ready(&scene.daemon);
-}

@@ -136,7 +136,7 @@ END_CASE(end_of_broker, 0)
 	struct child late;
 	ww_memory *slice;
 
-	pool_restart_broker();
+	scene_restart_broker();
 	agent_must(&cast.agent, WW_OK, "look 0 1");
 	pool_must_be(cast.pool, 0, CHUNK);
 	agent_must(&cast.agent, WW_OK, "unref 0");
@@ -150,14 +150,14 @@ END_CASE(end_of_broker, 0)
 	agent_must(&cast.agent, WW_OK, "unref 0");
 	agent_must(&late, WW_OK, "look 0 3");
 	pool_must_be(cast.pool, 0, CHUNK);
-	pool_restart_broker();
+	scene_restart_broker();
 	pool_must_be(cast.pool, 0, CHUNK);
 	agent_must(&late, WW_OK, "unref 0");
 }
 
 END_CASE(end_of_broker_and_holder, 0)
 {
-	pool_restart_broker();
+	scene_restart_broker();
 	child_kill(&cast.agent);
 }
 

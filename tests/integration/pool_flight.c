@@ -313,11 +313,11 @@ FLIGHT_CASE(flight_outlives_the_broker)
 
 	deliver_all(tokens);
 	kill_owner(0);
-	pool_restart_broker();
+	scene_restart_broker();
 	scene_has_objects(1 + SLICES);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &tokens[2], 2, WW_OK);
-	pool_restart_broker();
+	scene_restart_broker();
 	agent_must(&agent, WW_OK, "look 2 3");
 	agent_must(&agent, WW_OK, "unref 2");
 	for (int i = 0; i < 2; i++) {

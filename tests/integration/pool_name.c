@@ -505,7 +505,7 @@ POOL_CASE(name_survives_the_broker, 0, CHUNK, 0)
 	pool_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "fetch 0 n");
 	for (int i = 0; i < 2; i++) {
-		pool_restart_broker();
+		scene_restart_broker();
 		pool_must_be(pool, 0, CHUNK);
 		agent_must(&agent, WW_OK, "unref 0");
 		agent_must(&agent, WW_OK, "fetch 0 n");
@@ -513,6 +513,6 @@ POOL_CASE(name_survives_the_broker, 0, CHUNK, 0)
 	}
 	agent_must(&agent, WW_OK, "unref 0");
 	agent_must(&agent, WW_OK, "remove n");
-	pool_restart_broker();
+	scene_restart_broker();
 	pool_must_be(pool, 0, 0);
 }

@@ -57,7 +57,4 @@ void sync_start_pair(struct child agents[2]);
 /* A token from the one agent's socket to the other's. */
 void sync_pass_token(struct child *from, struct child *to);
 
-/* Kills the broker process and waits until it serves again. */
-void sync_restart_broker(void);
-
 #endif

@@ -359,11 +359,3 @@ void sync_pass_token(struct child *from, struct child *to)
 
 	agent_send_token(to, &token);
 }
-
-void sync_restart_broker(void)
-{
-	struct ww_broker_info info = scene_info();
-
-	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
-	broker_hear_ready(&scene.daemon);
-}

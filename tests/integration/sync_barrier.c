@@ -444,7 +444,7 @@ CASE(barrier_died_before_anybody_came, 0)
 			join_by_token(&members[i], "join - any", pid);
 		}
 		scene_has_objects(2);
-		sync_restart_broker();
+		scene_restart_broker();
 	}
 	begin_anew();
 }
@@ -602,11 +602,11 @@ CASE(barrier_after_broker_restart, 0)
 	for (int i = 0; i < MEMBERS - 1; i++)
 		agent_tell(&members[i], "join x any wait_ms=forever");
 	scene_has_objects(MEMBERS);
-	sync_restart_broker();
+	scene_restart_broker();
 	agent_tell(&members[3], "join x any wait_ms=forever");
 	all_answer(MEMBERS);
 	all_play(10);
-	sync_restart_broker();
+	scene_restart_broker();
 	all_play(10);
 	all_arrive_but(MEMBERS - 1);
 	snprintf(pid, sizeof(pid), "process %d ", (int)members[3].pid);

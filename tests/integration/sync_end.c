@@ -198,7 +198,7 @@ END_CASE(end_after_broker_restart, NEEDS_VALUES)
 
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 4 unsubmitted");
 	both_wait(4);
-	sync_restart_broker();
+	scene_restart_broker();
 	agent_must(&cast.signaller, WW_OK, "signal 0 4");
 	both_answer();
 	agent_must(&cast.waiters[0], WW_OK, "sync");
@@ -211,7 +211,7 @@ END_CASE(end_after_broker_restart, NEEDS_VALUES)
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 unsubmitted");
 	both_wait(5);
 	agent_tell(&third, "wait 1 5 wait_ms=forever");
-	sync_restart_broker();
+	scene_restart_broker();
 	child_kill(&cast.signaller);
 	both_learn_of_loss();
 	agent_answers_with(&third, WW_ERR_PEER_LOST, cast.pid);

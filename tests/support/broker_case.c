@@ -4,6 +4,7 @@
  */
 #include "support/broker_case.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,22 @@ void scene_kill(void)
 	scene.device = ww_device_unref(scene.device);
 	unsetenv("WARPWAY_BROKER");
 	scene = (struct scene){0};
+}
+
+void scene_restart_broker(void)
+{
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+}
+
+static bool is_other_broker(const struct ww_broker_info *info, uint64_t pid)
+{
+	return info->pid != pid;
+}
+
+void scene_has_other_broker(uint64_t pid)
+{
+	MUST(scene_comes_true(is_other_broker, pid));
 }
 
 ww_memory *scene_make(uint64_t bytes, uint32_t seed)

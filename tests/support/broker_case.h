@@ -48,6 +48,12 @@ void scene_end(void);
 /* Kills the broker and its supervisor instead. Nothing is left of the scene but the children. */
 void scene_kill(void);
 
+/* Kills the broker process, and waits until its supervisor has started another one. */
+void scene_restart_broker(void);
+
+/* Waits until another broker process than this one serves. */
+void scene_has_other_broker(uint64_t pid);
+
 struct ww_broker_info scene_info(void);
 
 /* Asks the broker until it has so many. Our own connection is one of the holders. */
