@@ -234,8 +234,7 @@ SCENE_CASE(capture_outlasts_mappings, CAPTURES)
 {
 	struct child agent;
 
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "make vmm 4096 7");
+	agent_begin(&agent, "agent", "make vmm 4096 7");
 	agent_must(&agent, WW_OK, "put m");
 	must_outlast(WW_CU_STREAM_NON_BLOCKING, &(struct calls){map, scene.device, 50});
 }

@@ -276,8 +276,7 @@ static bool meet_daemon(const struct death *death, uint64_t nth)
 	plan_death(death, nth);
 	begin();
 	before = scene_info();
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "open");
+	agent_begin(&agent, "agent", "open");
 	if (!death->at_start)
 		MUST_CALL(kill((pid_t)mortal_of(death, &before), SIGUSR2));
 	first_half(&agent);
@@ -460,8 +459,6 @@ ROLE(role_taker)
 	struct ww_wire_put put = raw_object("c");
 	OWN(fd) int fd = raw_memory(4096);
 
-	(void)count;
-	(void)arguments;
 	raw_open(&raw, getenv("WARPWAY_BROKER"));
 	put.life = WW_WIRE_LIFE_KEPT;
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;

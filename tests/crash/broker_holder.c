@@ -57,8 +57,7 @@ CASE(holder_killed_is_released_soon, 0)
 		struct child holder;
 		uint64_t start_ns;
 
-		agent_start(&holder, NULL);
-		agent_must(&holder, WW_OK, MAKE);
+		agent_begin(&holder, "agent", MAKE);
 		agent_must(&holder, WW_OK, "put x life=held");
 		hear(watch, WW_WATCH_PUT, "x");
 		hear(watch, WW_WATCH_READY, "x");
@@ -81,8 +80,7 @@ CASE(holder_killed_while_broker_is_down, 0)
 
 	scene_begin();
 	for (int i = 0; i < 3; i++) {
-		agent_start(&agents[i], NULL);
-		agent_must(&agents[i], WW_OK, MAKE);
+		agent_begin(&agents[i], "agent", MAKE);
 	}
 	agent_must(&agents[0], WW_OK, "put kept life=kept");
 	agent_must(&agents[1], WW_OK, "put owned life=owner");
@@ -122,19 +120,16 @@ CASE(writer_killed_while_broker_is_down, 0)
 	struct child waiter;
 
 	scene_begin();
-	agent_start(&writer, NULL);
-	agent_must(&writer, WW_OK, MAKE);
+	agent_begin(&writer, "agent", MAKE);
 	agent_must(&writer, WW_OK, "put x life=kept state=writing");
-	agent_start(&waiter, NULL);
-	agent_must(&waiter, WW_OK, "open");
+	agent_begin(&waiter, "agent", "open");
 	agent_tell(&waiter, "get x wait_ms=forever");
 	scene_has_waits(1);
 	go_down();
 	child_kill(&writer);
 	come_up();
 	scene_has_objects(0);
-	agent_start(&writer, NULL);
-	agent_must(&writer, WW_OK, "make vmm 2097152 2");
+	agent_begin(&writer, "agent", "make vmm 2097152 2");
 	agent_must(&writer, WW_OK, "put x life=kept");
 	must_be_told_or_get_next(&waiter);
 	agent_end(&writer);
@@ -151,13 +146,10 @@ CASE(holder_stays_while_broker_is_down, 0)
 	struct child idle;
 
 	scene_begin();
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, MAKE);
+	agent_begin(&maker, "agent", MAKE);
 	agent_must(&maker, WW_OK, "put x life=held state=shared");
-	agent_start(&holder, NULL);
-	agent_must(&holder, WW_OK, "get x write");
-	agent_start(&idle, NULL);
-	agent_must(&idle, WW_OK, MAKE);
+	agent_begin(&holder, "agent", "get x write");
+	agent_begin(&idle, "agent", MAKE);
 	agent_must(&idle, WW_OK, "put y life=owner");
 	go_down();
 	child_kill(&maker);
@@ -181,8 +173,7 @@ CASE(waiter_is_answered_after_restart, 0)
 	struct child maker;
 
 	scene_begin();
-	agent_start(&waiter, NULL);
-	agent_must(&waiter, WW_OK, "open");
+	agent_begin(&waiter, "agent", "open");
 	agent_tell(&waiter, "get x wait_ms=forever");
 	scene_has_waits(1);
 	for (int i = 0; i < 5; i++) {
@@ -190,8 +181,7 @@ CASE(waiter_is_answered_after_restart, 0)
 		come_up();
 		scene_has_waits(1); /* it came back and waits again */
 	}
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, MAKE);
+	agent_begin(&maker, "agent", MAKE);
 	agent_must(&maker, WW_OK, "put x life=owner");
 	agent_answers(&waiter, WW_OK);
 	agent_must(&waiter, WW_OK, "verify 1");
@@ -209,8 +199,7 @@ CASE(watch_goes_on_after_restart, 0)
 
 	scene_begin();
 	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &watch));
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, MAKE);
+	agent_begin(&maker, "agent", MAKE);
 	go_down();
 	come_up();
 	MUST_OK(ww_watch_next(watch, LIMIT_NS, NULL, &event));

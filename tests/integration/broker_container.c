@@ -32,7 +32,7 @@ static struct child taker;
 ROLE(role_container)
 {
 	if (container_enter(count, arguments))
-		agent_serve();
+		agent_serve(NULL, NULL);
 }
 
 static void begin(void)
@@ -120,8 +120,7 @@ CONTAINER_CASE(container_killed)
 	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&container, WW_OK, "put x life=kept state=writing");
-	agent_start(&waiter, NULL);
-	agent_must(&waiter, WW_OK, "open");
+	agent_begin(&waiter, "agent", "open");
 	agent_tell(&waiter, "get x wait_ms=forever");
 	scene_has_waits(1);
 	child_kill(&container);
@@ -198,8 +197,7 @@ CASE(container_around_broker, WW_CAP_EXPORT | NEEDS_ROOT)
 	while ((status = ww_broker_open(&params, &scene.broker)) == WW_ERR_NO_BROKER)
 		sched_yield(); /* it listens some time after it said that it is inside */
 	MUST_OK(status);
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&maker, "agent", "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held");
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
 	MUST_EQUAL(0, info.pid);
@@ -270,8 +268,7 @@ SCENE_CASE(daemon_is_free_of_libcuda, WW_CAP_EXPORT)
 	MUST(lines_of("LD_TRACE_LOADED_OBJECTS=1", "libc.so") > 0);
 	MUST_EQUAL(0, lines_of("LD_TRACE_LOADED_OBJECTS=1", "cuda"));
 	MUST_EQUAL(0, lines_of("LD_TRACE_LOADED_OBJECTS=1", "nvidia"));
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&maker, "agent", "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put x life=kept");
 	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
 	MUST_OK(ww_broker_remove(scene.broker, "x"));

@@ -2,15 +2,15 @@
 /*
  * broker_event.c - events between real processes: by token, by CUDA's handle, between containers
  *
- * A partner is a helper with a device, an event, a stream, and a timeline of its own that holds the
- * stream back. It does as it is told, and says what came of it:
+ * A partner is an agent (support/agent.h) with an event, a stream, and a timeline of its own that
+ * holds the stream back:
  *
- *   make                 an event; everything else is made before
+ *   make                 an event
  *   export, import       token through the socket
  *   handle, open         CUDA's handle through the socket
  *   block, go            the stream stands still; goes on
  *   record, wait         the event by the stream; the stream for the event
- *   query, sync [MS]     the event; without a limit for ever
+ *   query, sync [wait_ms=N]  the event; without a limit for ever
  *   idle                 whether the stream is
  *   drop                 lets go of the event
  */
@@ -31,126 +31,79 @@
 /* --- the partner --- */
 
 static struct {
-	ww_device *device;
-	ww_stream *stream;
 	ww_timeline *timeline;
 	uint64_t value;
 	ww_event *event;
 } own;
 
-static void put_bytes(const void *bytes, size_t count)
-{
-	MUST_EQUAL(count, write(CHILD_SOCKET, bytes, count));
-}
+COMMAND_CALL(event, make, ww_event_create(agent_device(), NULL, &own.event))
 
-static void take_bytes(void *bytes, size_t count)
-{
-	MUST_EQUAL(count, read(CHILD_SOCKET, bytes, count));
-}
-
-static ww_status obey_export(void)
+COMMAND(event, export)
 {
 	struct ww_token token;
 	ww_status status = ww_event_export(own.event, NULL, NULL, NULL, &token);
 
 	if (status == WW_OK)
-		put_bytes(&token, sizeof(token));
+		agent_say(&token);
 	return status;
 }
 
-static ww_status obey_import(void)
+COMMAND(event, import)
 {
-	struct ww_token token;
+	struct ww_token token = agent_heard();
 
-	take_bytes(&token, sizeof(token));
-	return ww_event_import(own.device, NULL, &token, NULL, &own.event);
+	return ww_event_import(agent_device(), NULL, &token, NULL, &own.event);
 }
 
-static ww_status obey_handle(void)
+COMMAND(event, handle)
 {
 	struct ww_event_handle handle;
 	ww_status status = ww_event_handle_get(own.event, &handle);
 
 	if (status == WW_OK)
-		put_bytes(&handle, sizeof(handle));
+		MUST_EQUAL(sizeof(handle), write(CHILD_SOCKET, &handle, sizeof(handle)));
 	return status;
 }
 
-static ww_status obey_open(void)
+COMMAND(event, open)
 {
 	struct ww_event_handle handle;
 
-	take_bytes(&handle, sizeof(handle));
-	return ww_event_handle_open(own.device, &handle, &own.event);
+	MUST_EQUAL(sizeof(handle), read(CHILD_SOCKET, &handle, sizeof(handle)));
+	return ww_event_handle_open(agent_device(), &handle, &own.event);
 }
 
-static ww_status obey_sync(const char *limit)
+COMMAND(event, block)
 {
-	return ww_event_synchronize(own.event,
-		*limit ? strtoull(limit, NULL, 10) * NS_PER_MS : WW_FOREVER, NULL);
+	if (!own.timeline)
+		MUST_OK(ww_timeline_create(NULL, &own.timeline));
+	return ww_timeline_stream_wait(own.timeline, agent_stream(), own.value + 1,
+		WW_WAIT_UNSUBMITTED, 0, NULL);
 }
 
-static ww_status obey(const char *command)
+COMMAND_CALL(event, go, ww_timeline_signal(own.timeline, ++own.value))
+COMMAND_CALL(event, record, ww_event_record(own.event, agent_stream()))
+COMMAND_CALL(event, wait, ww_event_stream_wait(own.event, agent_stream()))
+COMMAND_CALL(event, query, ww_event_query(own.event))
+COMMAND_CALL(event, sync,
+	ww_event_synchronize(own.event,
+		agent_find_option("wait_ms") ? agent_time_option("wait_ms") : WW_FOREVER, NULL))
+COMMAND_CALL(event, idle, ww_stream_query(agent_stream()))
+COMMAND_DO(event, drop, own.event = ww_event_unref(own.event))
+
+static void let_go(void)
 {
-	if (!strcmp(command, "make"))
-		return ww_event_create(own.device, NULL, &own.event);
-	if (!strcmp(command, "export"))
-		return obey_export();
-	if (!strcmp(command, "import"))
-		return obey_import();
-	if (!strcmp(command, "handle"))
-		return obey_handle();
-	if (!strcmp(command, "open"))
-		return obey_open();
-	if (!strcmp(command, "block"))
-		return ww_timeline_stream_wait(own.timeline, own.stream, own.value + 1,
-			WW_WAIT_UNSUBMITTED, 0, NULL);
-	if (!strcmp(command, "go"))
-		return ww_timeline_signal(own.timeline, ++own.value);
-	if (!strcmp(command, "record"))
-		return ww_event_record(own.event, own.stream);
-	if (!strcmp(command, "wait"))
-		return ww_event_stream_wait(own.event, own.stream);
-	if (!strcmp(command, "query"))
-		return ww_event_query(own.event);
-	if (!strncmp(command, "sync", 4))
-		return obey_sync(command + 4);
-	if (!strcmp(command, "idle"))
-		return ww_stream_query(own.stream);
-	MUST(!strcmp(command, "drop"));
-	own.event = ww_event_unref(own.event);
-	return WW_OK;
-}
-
-static void serve(void)
-{
-	char command[CHILD_WORD_BYTES];
-
-	own.device = subject_open();
-	own.stream = stream_make(own.device);
-	MUST_OK(ww_timeline_create(NULL, &own.timeline));
-	while (role_hear_any(command) && strcmp(command, "end")) {
-		ww_status status = obey(command);
-
-		role_tell("%s %.200s", ww_status_name(status),
-			status < 0 ? ww_error_last()->message : "");
-	}
 	ww_event_unref(own.event);
-	ww_stream_unref(own.stream);
 	ww_timeline_unref(own.timeline);
-	ww_device_unref(own.device);
 }
 
-ROLE(role_partner)
-{
-	serve();
-}
+AGENTS(event, let_go)
 
 /*
- * role_partner_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as
+ * event_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as
  * in a container.
  */
-ROLE(role_partner_inside)
+ROLE(event_inside)
 {
 	const struct namespace_plan plan = {
 		.outside = count > 0 ? arguments[0] : NULL,
@@ -166,7 +119,7 @@ ROLE(role_partner_inside)
 	MUST_EQUAL(1, getpid());
 	if (plan.outside)
 		setenv("WARPWAY_BROKER", INSIDE "/broker.sock", 1);
-	serve();
+	agent_serve("event", let_go);
 }
 
 /* --- the case's side --- */
@@ -176,8 +129,7 @@ static void start_inside(struct child *partner, const char *folder)
 	const char *const arguments[] = {folder, NULL};
 	char word[CHILD_WORD_BYTES];
 
-	child_start(partner, "role_partner_inside",
-		&(struct child_options){.arguments = arguments});
+	child_start(partner, "event_inside", &(struct child_options){.arguments = arguments});
 	child_hear_any(partner, word);
 	if (strcmp(word, "inside")) {
 		child_wait(partner);
@@ -186,18 +138,9 @@ static void start_inside(struct child *partner, const char *folder)
 	}
 }
 
-static struct ww_token take_token(struct child *partner)
-{
-	struct ww_token token;
-
-	agent_must(partner, WW_OK, "export");
-	MUST_EQUAL(sizeof(token), read(partner->socket, &token, sizeof(token)));
-	return token;
-}
-
 static void give_token(struct child *partner, const struct ww_token *token, ww_status expected)
 {
-	MUST_EQUAL(sizeof(*token), write(partner->socket, token, sizeof(*token)));
+	agent_send_token(partner, token);
 	agent_must(partner, expected, "import");
 }
 
@@ -236,9 +179,8 @@ SCENE_CASE(event_by_token, NEEDS_EVENT)
 	struct ww_token token;
 	ww_event *event;
 
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	must_pass(&maker, event);
 	must_pass(&maker, event);
@@ -259,8 +201,8 @@ SCENE_CASE(event_by_handle, NEEDS_EVENT | NEEDS_CUDA)
 	ENDED_BY(agent_end) struct child opener;
 	OWN(event) ww_event *event;
 
-	child_start(&maker, "role_partner", NULL);
-	child_start(&opener, "role_partner", NULL);
+	child_start(&maker, "event", NULL);
+	child_start(&opener, "event", NULL);
 	agent_must(&maker, WW_OK, "make");
 	agent_must(&maker, WW_OK, "handle");
 	MUST_EQUAL(sizeof(handle), read(maker.socket, &handle, sizeof(handle)));
@@ -290,9 +232,8 @@ SCENE_CASE(event_of_another_refuses, NEEDS_EVENT)
 	OWN(stream) ww_stream *stream;
 	OWN(event) ww_event *event;
 
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	stream = stream_make(scene.device);
 	if (!subject_is_cuda())
@@ -311,9 +252,8 @@ SCENE_CASE(event_maker_lets_go, NEEDS_EVENT)
 	ww_event *event;
 	ENDED_BY(agent_end) struct child maker;
 
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	agent_must(&maker, WW_OK, "block");
 	agent_must(&maker, WW_OK, "record");
@@ -340,9 +280,8 @@ SCENE_CASE(event_maker_killed, NEEDS_EVENT)
 	OWN(stream) ww_stream *stream;
 	ww_event *event;
 
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	stream = stream_make(scene.device);
 	agent_must(&maker, WW_OK, "block");
@@ -377,9 +316,8 @@ CASE(event_maker_killed_while_stream_waits, NEEDS_EVENT)
 		scene_end();
 		check_skip("on a GPU that stream waits for ever");
 	}
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	MUST_OK(ww_event_create(scene.device, NULL, &ours));
 	stream = stream_make(scene.device);
@@ -405,9 +343,8 @@ SCENE_CASE(event_maker_killed_afterwards, NEEDS_EVENT)
 	struct ww_token token;
 	OWN(event) ww_event *event;
 
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	must_pass(&maker, event);
 	child_kill(&maker);
@@ -428,14 +365,13 @@ SCENE_CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
 
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 	start_inside(&container, scene.daemon.folder);
-	child_start(&maker, "role_partner", NULL);
-	agent_must(&maker, WW_OK, "make");
-	token = take_token(&maker);
+	agent_begin(&maker, "event", "make");
+	token = agent_export(&maker, "%s", "");
 	give_token(&container, &token, is_cuda ? WW_ERR_SYSTEM : WW_OK);
 	if (!is_cuda) {
 		agent_must(&maker, WW_OK, "block");
 		agent_must(&maker, WW_OK, "record");
-		agent_must(&container, WW_TIMED_OUT, "sync 1");
+		agent_must(&container, WW_TIMED_OUT, "sync wait_ms=1");
 		agent_must(&container, WW_OK, "wait");
 		agent_must(&maker, WW_OK, "go");
 		agent_must(&container, WW_OK, "sync");
@@ -457,7 +393,7 @@ SCENE_CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 	start_inside(&partners[0], NULL);
 	start_inside(&partners[1], NULL);
 	agent_must(&partners[0], WW_OK, "make");
-	token = take_token(&partners[0]);
+	token = agent_export(&partners[0], "%s", "");
 	give_token(&partners[1], &token, is_cuda ? WW_ERR_UNSUPPORTED : WW_OK);
 	if (is_cuda) {
 		agent_must(&partners[0], WW_OK, "handle");

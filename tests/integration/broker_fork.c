@@ -374,8 +374,7 @@ SCENE_CASE(fork_keeps_nothing, WW_CAP_EXPORT)
 	struct child parent;
 	OWN(fd) int socket;
 
-	agent_start(&parent, NULL);
-	agent_must(&parent, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&parent, "agent", "make vmm %d 1", BYTES);
 	agent_must(&parent, WW_OK, "put x life=held");
 	agent_must(&parent, WW_OK, "fork");
 	socket = dup(parent.socket); /* while this is open the forked child lives */

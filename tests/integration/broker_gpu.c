@@ -20,8 +20,7 @@ static void reader_must_verify(uint32_t seed)
 {
 	ENDED_BY(agent_end) struct child reader;
 
-	agent_start(&reader, NULL);
-	agent_must(&reader, WW_OK, "get weights");
+	agent_begin(&reader, "agent", "get weights");
 	agent_must(&reader, WW_OK, "verify %u", seed);
 }
 
@@ -36,8 +35,7 @@ SCENE_CASE(gpu_memory_outlives_its_maker, WW_CAP_EXPORT)
 	struct child maker;
 	struct ww_broker_info info;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %llu 4711", (unsigned long long)LARGE);
+	agent_begin(&maker, "agent", "make vmm %llu 4711", (unsigned long long)LARGE);
 	agent_must(&maker, WW_OK, "put weights life=kept");
 	child_kill(&maker);
 	info = scene_info();
@@ -103,8 +101,7 @@ SCENE_CASE(gpu_is_not_used_by_broker, WW_CAP_EXPORT)
 
 	if (!subject_is_cuda() || fake_get())
 		check_skip("needs a real GPU");
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %llu 1", (unsigned long long)LARGE);
+	agent_begin(&maker, "agent", "make vmm %llu 1", (unsigned long long)LARGE);
 	agent_must(&maker, WW_OK, "put weights life=kept");
 	memory = scene_get("weights", WW_ACCESS_READ); /* so this process uses the GPU */
 	info = scene_info();

@@ -90,8 +90,7 @@ KEEP_CASE(kept_import_is_mapped_once, WW_CAP_EXPORT)
 	size_t spans = ww_mapping_count();
 	void *pointer;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %" PRIu64 " 3", BYTES);
+	agent_begin(&maker, "agent", "make vmm %" PRIu64 " 3", BYTES);
 	pointer = hand_over();
 	MUST_EQUAL(spans + 1, ww_mapping_count());
 	scene_has_holds(2); /* the maker's, and that of what is kept */
@@ -117,8 +116,7 @@ SCENE_CASE(kept_import_is_let_go_of, WW_CAP_EXPORT)
 	uint64_t former_ns = atomic_exchange(&ww_cache_keep_ns, 0);
 	size_t spans = ww_mapping_count();
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %" PRIu64 " 3", BYTES);
+	agent_begin(&maker, "agent", "make vmm %" PRIu64 " 3", BYTES);
 	(void)hand_over();
 	agent_end(&maker);
 	while (ww_mapping_count() > spans)

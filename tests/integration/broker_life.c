@@ -47,8 +47,7 @@ static void must_be_gone(const char *name)
 
 static void start_maker(struct child *agent, uint32_t seed, const char *put)
 {
-	agent_start(agent, NULL);
-	agent_must(agent, WW_OK, "make vmm %d %u", LONG, seed);
+	agent_begin(agent, "agent", "make vmm %d %u", LONG, seed);
 	agent_must(agent, WW_OK, "%s", put);
 }
 
@@ -140,8 +139,7 @@ SCENE_CASE(life_owner_ends_with_process, WW_CAP_EXPORT)
 	start_maker(&maker, 3, "put o life=owner");
 	must_hear(watch, WW_WATCH_PUT, "o");
 	must_hear(watch, WW_WATCH_READY, "o");
-	agent_start(&holder, NULL);
-	agent_must(&holder, WW_OK, "get o");
+	agent_begin(&holder, "agent", "get o");
 	child_kill(&maker);
 	must_hear(watch, WW_WATCH_GONE, "o");
 	must_be_gone("o");
@@ -157,8 +155,7 @@ SCENE_CASE(life_held_by_last_holder, WW_CAP_EXPORT)
 	must_hear(watch, WW_WATCH_PUT, "h");
 	must_hear(watch, WW_WATCH_READY, "h");
 	for (int i = 0; i < 2; i++) {
-		agent_start(&holders[i], NULL);
-		agent_must(&holders[i], WW_OK, "get h");
+		agent_begin(&holders[i], "agent", "get h");
 	}
 	child_kill(&maker);
 	agent_must(&holders[0], WW_OK, "verify 4");
@@ -176,8 +173,7 @@ static struct ww_token export_and_die(const char *export)
 {
 	struct ww_token token;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 5", LONG);
+	agent_begin(&maker, "agent", "make vmm %d 5", LONG);
 	agent_must(&maker, WW_OK, "%s", export);
 	token = agent_hear_token(&maker);
 	child_kill(&maker);
@@ -260,8 +256,7 @@ SCENE_CASE(life_revoked, WW_CAP_EXPORT)
 	scene_has_objects(1);
 	agent_end(&maker);
 	/* Any process of the user that holds it may revoke, also when its maker has ended. */
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
+	agent_begin(&maker, "agent", "make vmm %d 5", 2 << 20);
 	agent_must(&maker, WW_OK, "put y state=shared");
 	memory = scene_get("y", WW_ACCESS_WRITE);
 	agent_must(&maker, WW_OK, "export");
@@ -413,8 +408,7 @@ SCENE_CASE(life_replaced, WW_CAP_EXPORT)
 
 	start_maker(&makers[0], 1, "put weights life=kept");
 	old = scene_get("weights", WW_ACCESS_READ);
-	agent_start(&makers[1], NULL);
-	agent_must(&makers[1], WW_OK, "make vmm %d 2", LONG);
+	agent_begin(&makers[1], "agent", "make vmm %d 2", LONG);
 	agent_must(&makers[1], WW_ERR_EXISTS, "put weights life=kept");
 	agent_must(&makers[1], WW_OK, "put weights replace life=kept");
 	new = scene_get("weights", WW_ACCESS_READ);
@@ -430,8 +424,7 @@ SCENE_CASE(life_replaced, WW_CAP_EXPORT)
 /* An agent that waits for the name already, by the broker's word. */
 static void start_waiter(struct child *agent, const char *get, uint64_t waits)
 {
-	agent_start(agent, NULL);
-	agent_must(agent, WW_OK, "open");
+	agent_begin(agent, "agent", "open");
 	agent_tell(agent, "%s", get);
 	scene_has_waits(waits);
 }
@@ -573,8 +566,7 @@ SCENE_CASE(snapshot_shows_who_holds, WW_CAP_EXPORT)
 	size_t takers = 0;
 
 	start_maker(&maker, 1, "put x life=held");
-	agent_start(&taker, NULL);
-	agent_must(&taker, WW_OK, "get x");
+	agent_begin(&taker, "agent", "get x");
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, all, &snapshot));
 	MUST_OK(ww_snapshot_object(snapshot, 0, &object));
 	MUST_EQUAL(0, strcmp("x", object.name));

@@ -22,8 +22,7 @@ static struct child taker;
 static void start_maker(struct child *agent, const char *kind, const char *name, uint32_t seed,
 	const char *options)
 {
-	agent_start(agent, NULL);
-	agent_must(agent, WW_OK, "make %s %d %u", kind, 2 << 20, seed);
+	agent_begin(agent, "agent", "make %s %d %u", kind, 2 << 20, seed);
 	agent_must(agent, WW_OK, "put %s %s", name, options);
 }
 
@@ -81,8 +80,7 @@ SCENE_CASE(pass_from_agent_to_agent, WW_CAP_EXPORT)
 
 	start_maker(&agents[0], "vmm", "baton", 1, "life=held state=shared");
 	for (int i = 1; i < 3; i++) {
-		agent_start(&agents[i], NULL);
-		agent_must(&agents[i], WW_OK, "get baton write");
+		agent_begin(&agents[i], "agent", "get baton write");
 		agent_must(&agents[i], WW_OK, "verify %d", i);
 		agent_must(&agents[i], WW_OK, "write %d", i + 1);
 	}
@@ -139,8 +137,7 @@ SCENE_CASE(pass_read_only_is_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 		ww_memory *memory;
 		void *pointer;
 
-		agent_start(&maker, NULL);
-		agent_must(&maker, WW_OK, "make host 8192 1");
+		agent_begin(&maker, "agent", "make host 8192 1");
 		agent_must(&maker, WW_OK, "put weights life=owner state=%s", states[i]);
 		memory = scene_get("weights", WW_ACCESS_READ);
 		must_be_read_only(memory);
@@ -170,8 +167,7 @@ SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", 2 << 20);
+	agent_begin(&maker, "agent", "make vmm %d 1", 2 << 20);
 	token = agent_export(&maker, "write uses=2");
 	must_take(&token, WW_ACCESS_READ, 1);
 	agent_start(&taker, NULL);
@@ -227,12 +223,10 @@ SCENE_CASE(pass_token_by_file, WW_CAP_EXPORT)
 
 	MUST_CALL(fd);
 	close(fd);
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
+	agent_begin(&maker, "agent", "make vmm %d 5", 2 << 20);
 	agent_must(&maker, WW_OK, "export file=%s uses=1", path);
 	child_kill(&maker);
-	agent_start(&taker, NULL);
-	agent_must(&taker, WW_OK, "import file=%s", path);
+	agent_begin(&taker, "agent", "import file=%s", path);
 	agent_must(&taker, WW_OK, "verify 5");
 	agent_end(&taker);
 	unlink(path);
@@ -299,8 +293,7 @@ SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		WW_PARAMS(struct ww_export_params, .uses = 1), NULL, &token));
-	agent_start(&taker, NULL);
-	agent_must(&taker, WW_OK, "user %d %d", NOBODY, NOBODY);
+	agent_begin(&taker, "agent", "user %d %d", NOBODY, NOBODY);
 	agent_must(&taker, WW_ERR_ACCESS, "get secret");
 	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "import");
@@ -335,8 +328,7 @@ SCENE_CASE(pass_span, WW_CAP_EXPORT)
 	struct ww_token token;
 	OWN(memory) ww_memory *memory;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 4", 2 << 20);
+	agent_begin(&maker, "agent", "make vmm %d 4", 2 << 20);
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=2097152 bytes=1");
 	token = agent_export(&maker, "offset=12345 bytes=4096 uses=1");
 	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, &info));

@@ -181,11 +181,9 @@ OWN_CASE(start_by_first_use, WW_CAP_EXPORT, LATER)
 	struct child taker;
 
 	must_have_none();
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm 2097152 1");
+	agent_begin(&maker, "agent", "make vmm 2097152 1");
 	agent_must(&maker, WW_OK, "put x life=held");
-	agent_start(&taker, NULL);
-	agent_must(&taker, WW_OK, "get x");
+	agent_begin(&taker, "agent", "get x");
 	child_kill(&maker); /* it started the broker, which is a process of its own */
 	agent_must(&taker, WW_OK, "verify 1");
 	agent_must(&taker, WW_OK, "drop");
@@ -330,8 +328,7 @@ OWN_CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT, LATER)
 	struct child other;
 
 	give_away(61001);
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "user 61001 61001");
+	agent_begin(&agent, "agent", "user 61001 61001");
 	agent_must(&agent, WW_OK, "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=owner mode=0644");
 	unsetenv("XDG_RUNTIME_DIR");
@@ -339,8 +336,7 @@ OWN_CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT, LATER)
 		1); /* for us it is another's, and we may look at it */
 	info = must_have_one();
 	MUST_EQUAL(61001, info.uid);
-	agent_start(&other, NULL);
-	agent_must(&other, WW_OK, "user 61002 61002");
+	agent_begin(&other, "agent", "user 61002 61002");
 	agent_must(&other, WW_ERR_ACCESS, "open");
 }
 
@@ -358,8 +354,7 @@ static void make_folder(mode_t mode)
 OWN_CASE(start_refused_in_foreign_folder, NEEDS_ROOT, LATER)
 {
 	make_folder(0755);
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "user 61001 61001");
+	agent_begin(&agent, "agent", "user 61001 61001");
 	agent_must(&agent, WW_ERR_ACCESS, "open");
 	agent_end(&agent);
 	must_have_none();
@@ -404,8 +399,7 @@ OWN_CASE(start_ends_when_idle, WW_CAP_EXPORT, SOON)
 	struct ww_broker_info first;
 	struct ww_broker_info second;
 
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "make vmm 2097152 1");
+	agent_begin(&agent, "agent", "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=owner");
 	first = must_have_one();
 	agent_end(&agent);
@@ -423,8 +417,7 @@ OWN_CASE(start_stays_while_kept, WW_CAP_EXPORT, SOON)
 	struct pollfd waiting = {.events = POLLIN};
 	struct ww_broker_info info;
 
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "make vmm 2097152 1");
+	agent_begin(&agent, "agent", "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=kept");
 	info = must_have_one();
 	agent_end(&agent);
@@ -432,8 +425,7 @@ OWN_CASE(start_stays_while_kept, WW_CAP_EXPORT, SOON)
 	waiting.fd = (int)syscall(SYS_pidfd_open, info.pid, 0);
 	MUST_EQUAL(0, poll(&waiting, 1, 1500));
 	close(waiting.fd);
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "get x");
+	agent_begin(&agent, "agent", "get x");
 	agent_must(&agent, WW_OK, "verify 1");
 	MUST_EQUAL(info.pid, must_have_one().pid);
 	agent_must(&agent, WW_OK, "remove x");
@@ -503,8 +495,7 @@ OWN_CASE(start_after_kill_of_both, WW_CAP_EXPORT, LATER)
 {
 	struct ww_broker_info info;
 
-	agent_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "make vmm 2097152 1");
+	agent_begin(&agent, "agent", "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=held");
 	info = must_have_one();
 	MUST_CALL(kill((pid_t)info.pid, SIGSTOP));

@@ -117,8 +117,7 @@ static void *get_and_drop(void *context)
 
 SCENE_CASE(threads_drop_and_get, WW_CAP_EXPORT)
 {
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&maker, "agent", "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put baton life=held state=shared");
 	run_threads(get_and_drop, THREADS);
 	scene_has_holds(1); /* its maker's */
@@ -157,8 +156,7 @@ SCENE_CASE(one_object_got_twice, WW_CAP_EXPORT)
 	OWN(memory) ww_memory *second;
 	ww_memory *writer;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&maker, "agent", "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held state=shared");
 	first = scene_get("x", WW_ACCESS_READ);
 	second = scene_get("x", WW_ACCESS_READ);
@@ -202,8 +200,7 @@ SCENE_CASE(unref_broker_before_memory, WW_CAP_EXPORT)
 	ww_memory *got;
 	ww_memory *put;
 
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_begin(&maker, "agent", "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put theirs life=held");
 	MUST_OK(ww_broker_open(NULL, &broker));
 	got = scene_get("theirs", WW_ACCESS_READ);
@@ -212,8 +209,7 @@ SCENE_CASE(unref_broker_before_memory, WW_CAP_EXPORT)
 	ww_broker_unref(broker);
 	ww_broker_unref(scene.broker);
 	child_kill(&maker); /* only this process holds it now */
-	agent_start(&maker, NULL);
-	agent_must(&maker, WW_OK, "get theirs wait_ms=forever");
+	agent_begin(&maker, "agent", "get theirs wait_ms=forever");
 	agent_must(&maker, WW_OK, "verify 1");
 	agent_must(&maker, WW_OK, "drop");
 	agent_must(&maker, WW_OK, "get ours");

@@ -19,8 +19,7 @@ static struct child bob;
 
 static void start_user(struct child *agent, const char *who)
 {
-	agent_start(agent, NULL);
-	agent_must(agent, WW_OK, "user %s", who);
+	agent_begin(agent, "agent", "user %s", who);
 }
 
 /*

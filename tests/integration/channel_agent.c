@@ -5,62 +5,41 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "channel/consumer.h"
 #include "integration/channel.h"
-#include "support/stream_gate.h"
 
 static struct {
 	ww_channel *channel;
-	ww_stream *stream;
-	struct gate gate;
-	bool is_closed; /* the gate */
-	uint64_t last;  /* frame sent or received */
+	uint64_t last; /* frame sent or received */
 	uint32_t generation;
 	struct ww_frame held;
 } own;
 
-static uint32_t option(const char *name)
-{
-	return (uint32_t)agent_number_option(name, 10);
-}
-
-static ww_stream *stream(void)
-{
-	if (!own.stream)
-		own.stream = stream_make(agent_device());
-	return own.stream;
-}
-
-static ww_status obey_create(void)
+COMMAND_BROKER(channel, create)
 {
 	struct ww_channel_params params = {
 		.struct_size = sizeof(params),
-		.policy = option("policy"),
+		.policy = agent_option("policy"),
 		.slot_bytes = SLOT_BYTES,
-		.slots = option("slots"),
-		.consumers_max = option("consumers"),
-		.held_max = option("held"),
-		.consumers_per_uid_max = option("per_user"),
+		.slots = agent_option("slots"),
+		.consumers_max = agent_option("consumers"),
+		.held_max = agent_option("held"),
+		.consumers_per_uid_max = agent_option("per_user"),
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.flags = (agent_has_option("replace") ? WW_PUT_REPLACE : 0) |
 			(agent_has_option("trust") ? WW_CHANNEL_TRUST_USERS : 0),
 	};
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 	const char *type = agent_find_option("type");
 
 	if (type)
 		strncpy(params.metadata_type, type, sizeof(params.metadata_type) - 1);
-	return status ? status
-		      : ww_channel_create(agent_device(), broker, agent_word(1), &params, NULL,
-				&own.channel);
+	return ww_channel_create(agent_device(), broker, agent_word(1), &params, NULL,
+		&own.channel);
 }
 
-static ww_status obey_join(void)
+COMMAND_BROKER(channel, join)
 {
 	const struct ww_consumer_params *params = WW_PARAMS(struct ww_consumer_params,
 		.flags = (agent_has_option("trust") ? WW_CONSUMER_TRUST_USERS : 0) |
@@ -68,16 +47,13 @@ static ww_status obey_join(void)
 			(agent_has_option("observe") ? WW_CONSUMER_OBSERVE : 0),
 		.history = agent_number_option("history", 10),
 		.metadata_type = agent_find_option("type"));
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 
 	MUST(!own.channel);
-	return status ? status
-		      : ww_channel_get(agent_device(), broker, agent_word(1), params,
-				agent_time_option("wait_ms"), NULL, &own.channel);
+	return ww_channel_get(agent_device(), broker, agent_word(1), params,
+		agent_time_option("wait_ms"), NULL, &own.channel);
 }
 
-static ww_status obey_send(void)
+COMMAND(channel, send)
 {
 	uint64_t last = own.last + agent_number(1);
 
@@ -86,20 +62,19 @@ static ww_status obey_send(void)
 	return WW_OK;
 }
 
-static ww_status obey_stream_send(void)
+COMMAND(channel, stream_send)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 
-	MUST_OK(ww_channel_acquire(own.channel, stream(), WW_FOREVER, NULL, &frame));
-	gate_close(&own.gate, stream());
-	own.is_closed = true;
+	MUST_OK(ww_channel_acquire(own.channel, agent_stream(), WW_FOREVER, NULL, &frame));
+	agent_hold_stream();
 	frame_write(&frame, ++own.last);
-	return ww_channel_publish(own.channel, &frame, stream());
+	return ww_channel_publish(own.channel, &frame, agent_stream());
 }
 
-static ww_status obey_acquire(void)
+COMMAND(channel, acquire)
 {
-	ww_stream *by = agent_has_option("stream") ? stream() : NULL;
+	ww_stream *by = agent_has_option("stream") ? agent_stream() : NULL;
 	ww_status status;
 
 	do {
@@ -134,7 +109,7 @@ static ww_status take_one(void)
 	return ww_channel_release(own.channel, &frame, NULL);
 }
 
-static ww_status obey_take(void)
+COMMAND(channel, take)
 {
 	ww_status status = WW_OK;
 
@@ -147,7 +122,7 @@ static ww_status obey_take(void)
 	return status;
 }
 
-static ww_status obey_take_to(void)
+COMMAND(channel, take_to)
 {
 	ww_status status = WW_OK;
 
@@ -156,12 +131,9 @@ static ww_status obey_take_to(void)
 	return status;
 }
 
-static ww_status obey_hold(void)
-{
-	return receive(&own.held, NULL);
-}
+COMMAND_CALL(channel, hold, receive(&own.held, NULL))
 
-static ww_status obey_check(void)
+COMMAND(channel, check)
 {
 	uint64_t value;
 
@@ -170,49 +142,20 @@ static ww_status obey_check(void)
 	return WW_OK;
 }
 
-static ww_status obey_stream_hold(void)
+COMMAND_CALL(channel, stream_hold, receive(&own.held, agent_stream()))
+
+COMMAND_CALL(channel, release, ww_channel_release(own.channel, &own.held, NULL))
+
+COMMAND(channel, stream_release)
 {
-	return receive(&own.held, stream());
+	agent_hold_stream();
+	return ww_channel_release(own.channel, &own.held, agent_stream());
 }
 
-static ww_status obey_release(void)
-{
-	return ww_channel_release(own.channel, &own.held, NULL);
-}
-
-static ww_status obey_stream_release(void)
-{
-	gate_close(&own.gate, stream());
-	own.is_closed = true;
-	return ww_channel_release(own.channel, &own.held, stream());
-}
-
-/* Shuts the socket down, as when the broker ends the connection. */
-static ww_status obey_cut(void)
-{
-	int count = 0;
-
-	for (int fd = 3; fd < 64; fd++) {
-		struct sockaddr_un peer = {0}; /* of a pair it has no path */
-		socklen_t length = sizeof(peer);
-
-		if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
-			peer.sun_family == AF_UNIX && peer.sun_path[0] == '/') {
-			MUST_CALL(shutdown(fd, SHUT_RDWR));
-			count++;
-		}
-	}
-	MUST_EQUAL(1, count);
-	return WW_OK;
-}
-
-static ww_status obey_evict(void)
-{
-	return ww_channel_evict(own.channel, (uint32_t)agent_number(1));
-}
+COMMAND_CALL(channel, evict, ww_channel_evict(own.channel, (uint32_t)agent_number(1)))
 
 /* As a hostile process may, which asks without the check of its user. */
-static ww_status obey_forge_request(void)
+COMMAND(channel, forge_request)
 {
 	struct ww_channel_consumer_info info = WW_INIT(struct ww_channel_consumer_info);
 
@@ -222,7 +165,7 @@ static ww_status obey_forge_request(void)
 }
 
 /* As a hostile consumer may, whose file of marks is its own to write. */
-static ww_status obey_forge(void)
+COMMAND(channel, forge)
 {
 	const struct ww_mapping *marks = ww_consumer_of(own.channel)->marks.mapping;
 	uint64_t *words = marks->host_pointer;
@@ -239,14 +182,14 @@ static ww_status obey_forge(void)
 	return WW_OK;
 }
 
-static ww_status obey_no_more(void)
+COMMAND(channel, no_more)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	return ww_channel_receive(own.channel, NULL, agent_time_option("wait_ms"), NULL, &frame);
 }
 
-static ww_status obey_numbers(void)
+COMMAND(channel, numbers)
 {
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
@@ -256,7 +199,7 @@ static ww_status obey_numbers(void)
 	return WW_OK;
 }
 
-static ww_status obey_generation(void)
+COMMAND(channel, generation)
 {
 	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
 
@@ -266,7 +209,7 @@ static ww_status obey_generation(void)
 }
 
 /* Takes frames as the descriptor and a wait say, until frame N of a generation. */
-static ww_status obey_watch_to(void)
+COMMAND(channel, watch_to)
 {
 	struct pollfd look = {.events = POLLIN};
 	ww_status status = WW_OK;
@@ -292,7 +235,7 @@ static ww_status obey_watch_to(void)
 }
 
 /* As send, when the descriptor says so. */
-static ww_status obey_watch_send(void)
+COMMAND(channel, watch_send)
 {
 	struct pollfd look = {.events = POLLIN};
 	uint64_t last = own.last + agent_number(1);
@@ -315,26 +258,16 @@ static ww_status obey_watch_send(void)
 	return status;
 }
 
-static ww_status obey_wait(void)
+COMMAND(channel, wait)
 {
 	uint32_t index;
 
 	return ww_channel_wait_any(&own.channel, 1, agent_time_option("wait_ms"), NULL, &index);
 }
 
-static ww_status obey_go(void)
-{
-	gate_open(&own.gate);
-	own.is_closed = false;
-	return WW_OK;
-}
+COMMAND_CALL(channel, stream_query, ww_stream_query(agent_stream()))
 
-static ww_status obey_stream_query(void)
-{
-	return ww_stream_query(stream());
-}
-
-static ww_status obey_leave(void)
+COMMAND(channel, leave)
 {
 	own.channel = ww_channel_unref(own.channel);
 	own.last = 0;
@@ -344,49 +277,12 @@ static ww_status obey_leave(void)
 
 static void let_go(void)
 {
-	if (own.is_closed)
-		gate_open(&own.gate);
-	own.stream = ww_stream_unref(own.stream);
 	own.channel = ww_channel_unref(own.channel);
 }
 
-static const struct agent_command commands[] = {
-	{"create", obey_create},
-	{"join", obey_join},
-	{"send", obey_send},
-	{"stream_send", obey_stream_send},
-	{"acquire", obey_acquire},
-	{"evict", obey_evict},
-	{"forge", obey_forge},
-	{"forge_request", obey_forge_request},
-	{"take", obey_take},
-	{"take_to", obey_take_to},
-	{"hold", obey_hold},
-	{"check", obey_check},
-	{"stream_hold", obey_stream_hold},
-	{"release", obey_release},
-	{"stream_release", obey_stream_release},
-	{"cut", obey_cut},
-	{"no_more", obey_no_more},
-	{"numbers", obey_numbers},
-	{"generation", obey_generation},
-	{"watch_to", obey_watch_to},
-	{"watch_send", obey_watch_send},
-	{"wait", obey_wait},
-	{"go", obey_go},
-	{"stream_query", obey_stream_query},
-	{"leave", obey_leave},
-};
-
-ROLE(role_channel)
-{
-	(void)count;
-	(void)arguments;
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
+AGENTS(channel, let_go)
 
 void channel_start(struct child *agent, const struct child_options *options)
 {
-	child_start(agent, "role_channel", options);
+	child_start(agent, "channel", options);
 }

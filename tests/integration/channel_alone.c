@@ -11,10 +11,8 @@ static struct child consumer;
 static void start_pair(const char *options, const char *wants)
 {
 	scene_begin();
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c %s", options);
-	channel_start(&consumer, NULL);
-	agent_must(&consumer, WW_OK, "join c %s", wants);
+	agent_begin(&producer, "channel", "create c %s", options);
+	agent_begin(&consumer, "channel", "join c %s", wants);
 	agent_must(&producer, WW_OK, "send 1"); /* it has met the consumer */
 	agent_must(&consumer, WW_OK, "take 1");
 }
@@ -40,8 +38,7 @@ CASE(channel_alone_producer_is_missed, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "take 1");
 	name = agent_kill(&producer);
 	agent_must(&consumer, WW_OK, "take 1");
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, name);
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, name, "no_more wait_ms=forever");
 	agent_end(&consumer);
 }
 

@@ -13,10 +13,8 @@ static struct child consumer;
 
 static void start_pair(const char *options)
 {
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c %s", options);
-	channel_start(&consumer, NULL);
-	agent_must(&consumer, WW_OK, "join c");
+	agent_begin(&producer, "channel", "create c %s", options);
+	agent_begin(&consumer, "channel", "join c");
 }
 
 SCENE_CASE(channel_killed_producer_is_named, NEEDS_VALUES)
@@ -30,8 +28,7 @@ SCENE_CASE(channel_killed_producer_is_named, NEEDS_VALUES)
 	name = agent_kill(&producer);
 	agent_must(&consumer, WW_OK, "release");
 	agent_must(&consumer, WW_OK, "take 1");
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, name);
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, name, "no_more wait_ms=forever");
 }
 
 /* It sleeps when the producer ends. */
@@ -66,14 +63,12 @@ SCENE_CASE(channel_killed_unknown_consumers_free_places, NEEDS_VALUES)
 	start_pair("consumers=2");
 	channel_start(&late, NULL);
 	for (int i = 0; i < 3; i++) {
-		channel_start(&second, NULL);
-		agent_must(&second, WW_OK, "join c");
+		agent_begin(&second, "channel", "join c");
 		child_kill(&consumer);
 		child_kill(&second);
 		agent_must(&late, WW_ERR_LIMIT, "join c");
 		agent_must(&producer, WW_OK, "send 2");
-		channel_start(&consumer, NULL);
-		agent_must(&consumer, WW_OK, "join c");
+		agent_begin(&consumer, "channel", "join c");
 	}
 	agent_must(&late, WW_OK, "join c");
 	agent_must(&producer, WW_OK, "send 1");
@@ -88,8 +83,7 @@ SCENE_CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "stream_hold");
 	child_kill(&producer);
 	scene_has_holders(2);
-	agent_tell(&consumer, "release");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, "never complete", "release");
 	agent_must(&consumer, WW_ERR_PEER_LOST, "no_more wait_ms=forever");
 }
 
@@ -102,10 +96,8 @@ SCENE_CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "release");
 	child_kill(&producer);
 	scene_has_holders(2);
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 1");
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, "never complete", "no_more wait_ms=forever");
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, "after frame 1", "no_more wait_ms=forever");
 }
 
 /* Another process takes the name while both sides sleep, and both go on as if it were not there. */
@@ -118,8 +110,7 @@ SCENE_CASE(channel_replaced_ends_waits, NEEDS_VALUES)
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "hold");
 	agent_tell(&producer, "acquire wait_ms=forever");
-	channel_start(&next, NULL);
-	agent_must(&next, WW_OK, "create c replace");
+	agent_begin(&next, "channel", "create c replace");
 	snprintf(name, sizeof(name), "channel 'c' was replaced by process %d ", (int)next.pid);
 	agent_answers_with(&producer, WW_ERR_NOT_FOUND, name);
 	agent_must(&consumer, WW_OK, "release");
@@ -127,8 +118,7 @@ SCENE_CASE(channel_replaced_ends_waits, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "leave");
 	agent_must(&consumer, WW_OK, "join c");
 	agent_tell(&consumer, "no_more wait_ms=forever");
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c replace");
+	agent_begin(&producer, "channel", "create c replace");
 	agent_answers(&consumer, WW_END);
 }
 
@@ -139,15 +129,13 @@ SCENE_CASE(channel_replaced_makes_eventfds_readable, NEEDS_VALUES)
 	struct child holder;
 
 	start_pair("slots=1");
-	channel_start(&holder, NULL);
-	agent_must(&holder, WW_OK, "join c");
+	agent_begin(&holder, "channel", "join c");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&holder, WW_OK, "hold");
 	agent_must(&consumer, WW_OK, "take 1");
 	agent_tell(&producer, "watch_send 1");
 	agent_tell(&consumer, "watch_to 2 1");
-	channel_start(&next, NULL);
-	agent_must(&next, WW_OK, "create c replace");
+	agent_begin(&next, "channel", "create c replace");
 	agent_answers(&producer, WW_ERR_NOT_FOUND);
 	agent_answers(&consumer, WW_END);
 }
@@ -163,8 +151,7 @@ SCENE_CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
 	scene_restart_broker();
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumer, WW_OK, "take 2");
-	channel_start(&late, NULL);
-	agent_must(&late, WW_OK, "join c");
+	agent_begin(&late, "channel", "join c");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumer, WW_OK, "take 2");
 	agent_must(&late, WW_OK, "take 2");
@@ -181,8 +168,6 @@ ROLE(role_channel_player)
 	ww_channel *channel;
 	uint64_t last = 0;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_channel_get(subject_open(), NULL, "c",
 		WW_PARAMS(struct ww_consumer_params, .history = 1), WW_FOREVER, NULL, &channel));
 	role_tell("joined");

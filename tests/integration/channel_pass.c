@@ -13,11 +13,9 @@ static struct child consumers[CONSUMERS];
 /* The first consumers have joined. */
 static void start_all(int count, const char *options)
 {
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c %s", options);
+	agent_begin(&producer, "channel", "create c %s", options);
 	for (int i = 0; i < count; i++) {
-		channel_start(&consumers[i], NULL);
-		agent_must(&consumers[i], WW_OK, "join c");
+		agent_begin(&consumers[i], "channel", "join c");
 	}
 }
 
@@ -69,8 +67,7 @@ SCENE_CASE(channel_is_replaced_whole, NEEDS_VALUES)
 	agent_must(&second, WW_ERR_EXISTS, "create c");
 	agent_must(&second, WW_OK, "create c replace");
 	agent_must(&second, WW_OK, "send 2");
-	channel_start(&consumers[1], NULL);
-	agent_must(&consumers[1], WW_OK, "join c history=2");
+	agent_begin(&consumers[1], "channel", "join c history=2");
 	agent_must(&consumers[1], WW_OK, "take 2");
 	agent_must(&consumers[0], WW_OK, "take 1");
 	agent_must(&producer, WW_OK, "leave");

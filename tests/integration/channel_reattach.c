@@ -9,17 +9,14 @@ static struct child consumer;
 
 static void start_all(const char *options)
 {
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c %s", options);
-	channel_start(&consumer, NULL);
-	agent_must(&consumer, WW_OK, "join c reattach");
+	agent_begin(&producer, "channel", "create c %s", options);
+	agent_begin(&consumer, "channel", "join c reattach");
 }
 
 /* The next producer takes the place of one that has ended. */
 static void start_next(const char *options)
 {
-	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "create c replace %s", options);
+	agent_begin(&producer, "channel", "create c replace %s", options);
 }
 
 /* It sleeps in a receive while one producer ends, and the next one comes. */
@@ -81,8 +78,7 @@ SCENE_CASE(channel_reattach_tells_of_lost_frame, NEEDS_VALUES)
 	child_kill(&producer);
 	start_next("");
 	agent_must(&producer, WW_OK, "send 2");
-	agent_tell(&consumer, "take 1");
-	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_refuses(&consumer, WW_ERR_PEER_LOST, "never complete", "take 1");
 	agent_must(&consumer, WW_OK, "stream_hold");
 	agent_must(&consumer, WW_OK, "release");
 	agent_must(&consumer, WW_OK, "generation 2");
@@ -109,8 +105,7 @@ SCENE_CASE(channel_reattach_to_replacement, NEEDS_VALUES)
 
 	start_all("");
 	agent_must(&producer, WW_OK, "send 1");
-	channel_start(&next, NULL);
-	agent_must(&next, WW_OK, "create c replace");
+	agent_begin(&next, "channel", "create c replace");
 	agent_must(&next, WW_OK, "send 1");
 	agent_must(&consumer, WW_OK, "take 2");
 	agent_must(&consumer, WW_OK, "generation 2");
@@ -124,8 +119,7 @@ SCENE_CASE(channel_reattach_refuses, NEEDS_VALUES)
 	agent_must(&consumer, WW_OK, "join c reattach type=one");
 	child_kill(&producer);
 	start_next("type=two");
-	agent_tell(&consumer, "no_more wait_ms=forever");
-	agent_answers_with(&consumer, WW_ERR_MISMATCH, "two");
+	agent_refuses(&consumer, WW_ERR_MISMATCH, "two", "no_more wait_ms=forever");
 	agent_must(&producer, WW_OK, "leave");
 	agent_must(&producer, WW_OK, "create c replace type=one");
 	agent_must(&producer, WW_OK, "send 1");

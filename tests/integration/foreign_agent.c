@@ -22,25 +22,16 @@ static enum allocation_kind kind_of(const char *word)
 	return strcmp(word, "vmm") ? ALLOCATION_LEGACY : ALLOCATION_VMM;
 }
 
-static uint64_t number(size_t at)
+COMMAND(foreign, alloc)
 {
-	return agent_number(at);
-}
-
-static ww_status obey_alloc(void)
-{
-	MUST(allocation_make(&allocation, kind_of(agent_word(1)), number(2)));
-	allocation_write(&allocation, (uint32_t)number(3));
+	MUST(allocation_make(&allocation, kind_of(agent_word(1)), agent_number(2)));
+	allocation_write(&allocation, (uint32_t)agent_number(3));
 	return WW_OK;
 }
 
-static ww_status obey_free(void)
-{
-	allocation_free(&allocation);
-	return WW_OK;
-}
+COMMAND_DO(foreign, free, allocation_free(&allocation))
 
-static ww_status obey_swap(void)
+COMMAND(foreign, swap)
 {
 	const struct allocation former = allocation;
 	ww_memory *memory = *agent_memory();
@@ -52,26 +43,18 @@ static ww_status obey_swap(void)
 	return WW_OK;
 }
 
-static ww_status obey_fill(void)
-{
-	allocation_write(&allocation, (uint32_t)number(1));
-	return WW_OK;
-}
+COMMAND_DO(foreign, fill, allocation_write(&allocation, (uint32_t)agent_number(1)))
 
-static ww_status obey_check(void)
-{
-	allocation_verify(&allocation, (uint32_t)number(1));
-	return WW_OK;
-}
+COMMAND_DO(foreign, check, allocation_verify(&allocation, (uint32_t)agent_number(1)))
 
-static ww_status obey_wrap(void)
+COMMAND(foreign, wrap)
 {
 	MUST(!*agent_memory());
-	return ww_memory_wrap(agent_device(), allocation_at(&allocation, number(1)), number(2),
-		NULL, agent_memory());
+	return ww_memory_wrap(agent_device(), allocation_at(&allocation, agent_number(1)),
+		agent_number(2), NULL, agent_memory());
 }
 
-static ww_status obey_handle(void)
+COMMAND(foreign, handle)
 {
 	struct foreign_handle handle;
 	ww_status status = ww_memory_handle_get(*agent_memory(), &handle.ipc, &handle.offset);
@@ -81,61 +64,37 @@ static ww_status obey_handle(void)
 	return status;
 }
 
-static ww_status obey_open_handle(void)
+COMMAND(foreign, open_handle)
 {
 	struct foreign_handle handle;
 
 	MUST_EQUAL(sizeof(handle), read(CHILD_SOCKET, &handle, sizeof(handle)));
 	MUST(!*agent_memory());
 	return ww_memory_handle_open(agent_device(), &handle.ipc,
-		WW_PARAMS(struct ww_import_params,
-			.access = agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ),
-		agent_memory());
+		WW_PARAMS(struct ww_import_params, .access = agent_access()), agent_memory());
 }
 
-static ww_status obey_send(void)
-{
-	return ww_memory_send(*agent_memory(), WW_ACCESS_WRITE, CHILD_SOCKET, WW_FOREVER, NULL);
-}
+COMMAND_CALL(foreign, send,
+	ww_memory_send(*agent_memory(), WW_ACCESS_WRITE, CHILD_SOCKET, WW_FOREVER, NULL))
 
-static ww_status obey_receive(void)
+COMMAND(foreign, receive)
 {
 	MUST(!*agent_memory());
 	return ww_memory_receive(agent_device(), CHILD_SOCKET,
-		WW_PARAMS(struct ww_import_params,
-			.access = agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ),
-		WW_FOREVER, NULL, agent_memory());
+		WW_PARAMS(struct ww_import_params, .access = agent_access()), WW_FOREVER, NULL,
+		agent_memory());
 }
 
-static ww_status obey_part(void)
+COMMAND(foreign, part)
 {
-	uint64_t offset = number(1);
+	uint64_t offset = agent_number(1);
 
-	foreign_verify_part(*agent_memory(), 0, FOREIGN_BYTES, offset, number(2),
-		(uint32_t)number(3));
+	foreign_verify_part(*agent_memory(), 0, FOREIGN_BYTES, offset, agent_number(2),
+		(uint32_t)agent_number(3));
 	return WW_OK;
 }
 
-static ww_status obey_route(void)
-{
-	MUST_EQUAL(number(1), memory_info(*agent_memory()).route);
-	return WW_OK;
-}
-
-static const struct agent_command commands[] = {
-	{"alloc", obey_alloc},
-	{"free", obey_free},
-	{"swap", obey_swap},
-	{"fill", obey_fill},
-	{"check", obey_check},
-	{"wrap", obey_wrap},
-	{"handle", obey_handle},
-	{"open_handle", obey_open_handle},
-	{"send", obey_send},
-	{"receive", obey_receive},
-	{"part", obey_part},
-	{"route", obey_route},
-};
+COMMAND_DO(foreign, route, MUST_EQUAL(agent_number(1), memory_info(*agent_memory()).route))
 
 static void let_go(void)
 {
@@ -148,27 +107,18 @@ static void let_go(void)
 	allocation_leave();
 }
 
-static void serve(void)
-{
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
-
-ROLE(role_foreign)
-{
-	serve();
-}
+AGENTS(foreign, let_go)
 
 /* In a container; its first word says whether there is one. */
-ROLE(role_foreign_inside)
+ROLE(foreign_container)
 {
 	if (container_enter(count, arguments))
-		serve();
+		agent_serve("foreign", let_go);
 }
 
 void foreign_start(struct child *agent)
 {
-	child_start(agent, "role_foreign", &(struct child_options){.type = SOCK_SEQPACKET});
+	child_start(agent, "foreign", &(struct child_options){.type = SOCK_SEQPACKET});
 }
 
 void foreign_owner(struct child *owner, const char *kind, uint64_t offset, uint64_t bytes)

@@ -141,12 +141,10 @@ SCENE_CASE(foreign_owner_frees_too_early, WW_CAP_FOREIGN)
 	start_owner("legacy");
 	agent_must(&owner, WW_OK, "free");
 	refuse(WW_ERR_PEER_LOST, "freed");
-	agent_tell(&owner, "export write");
-	agent_answers_with(&owner, WW_ERR_STATE, "freed");
+	agent_refuses(&owner, WW_ERR_STATE, "freed", "export write");
 	agent_must(&owner, WW_OK, "alloc legacy %d 2", FOREIGN_BYTES);
 	refuse(WW_ERR_PEER_LOST, "freed");
-	agent_tell(&owner, "export write");
-	agent_answers_with(&owner, WW_ERR_STATE, "freed");
+	agent_refuses(&owner, WW_ERR_STATE, "freed", "export write");
 	agent_must(&owner, WW_OK, "free");
 	/*
 	 * Other memory in its place that is shared too: now the driver would open that by the

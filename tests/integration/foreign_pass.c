@@ -331,7 +331,7 @@ KIND_CASE(foreign_of_hidden_gpu, WW_CAP_FOREIGN | NEEDS_PEER)
 	subject_see_only(other, setting);
 	ww_device_unref(other);
 	start_owner(kind);
-	child_start(&reader, "role_foreign", &options);
+	child_start(&reader, "foreign", &options);
 	foreign_give(&reader, &token);
 	agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
 	agent_must(&reader, WW_OK, "verify 1");
@@ -359,7 +359,7 @@ CASE(foreign_into_container, WW_CAP_FOREIGN | NEEDS_ROOT)
 	begin_container();
 	foreign_owner(&owner, "pool", 0, 0);
 	token = foreign_token(&owner, "write");
-	container_start("role_foreign_inside", &inside, NULL);
+	container_start("foreign_container", &inside, NULL);
 	foreign_give(&inside, &token);
 	agent_must(&inside, WW_OK, "verify 1");
 	agent_must(&inside, WW_OK, "write 2");
@@ -376,15 +376,14 @@ CASE(foreign_between_equal_pids, WW_CAP_FOREIGN | NEEDS_ROOT)
 	for (size_t i = 0; i < CHECK_COUNT(several); i++) {
 		struct child inside;
 
-		container_start("role_foreign_inside", &owner, NULL);
+		container_start("foreign_container", &owner, NULL);
 		agent_must(&owner, WW_OK, "alloc %s %d 1", several[i], FOREIGN_BYTES);
 		agent_must(&owner, WW_OK, "wrap 0 0");
 		token = foreign_token(&owner, "write");
-		container_start("role_foreign_inside", &inside, NULL);
+		container_start("foreign_container", &inside, NULL);
 		agent_send_token(&inside, &token);
 		if (i == 0) {
-			agent_tell(&inside, "import write");
-			agent_answers_with(&inside, WW_ERR_UNSUPPORTED, "same pid");
+			agent_refuses(&inside, WW_ERR_UNSUPPORTED, "same pid", "import write");
 		} else {
 			agent_must(&inside, WW_OK, "import write");
 			agent_must(&inside, WW_OK, "verify 1");

@@ -101,16 +101,11 @@ void team_end(struct team *team);
 /* Memory of the device under test, under a name, that others may write. */
 ww_memory *gpus_put(uint32_t kind, uint64_t bytes, const char *name);
 
-/* The agent's commands that stand beside the cases that use them. */
+/* What an agent has. */
 struct gpus_agent {
 	ww_timeline *timelines[2];
 	ww_memory *previous;
-	ww_stream *stream;
 };
 extern struct gpus_agent gpus_agent;
-ww_stream *gpus_stream(void);
-uint64_t gpus_number(size_t word);
-ww_status obey_previous(void);
-ww_status obey_ring(void);
 
 #endif

@@ -16,7 +16,7 @@ static struct team team;
 static void begin(const char *options)
 {
 	channel_start(&producer, NULL);
-	team_start(&team, "role_channel");
+	team_start(&team, "channel");
 	agent_must(&producer, WW_OK, "create c consumers=%d %s", GPUS_MAX, options);
 	team_must_reach(&team, "join c");
 }

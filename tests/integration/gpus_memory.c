@@ -20,7 +20,7 @@ static void begin(uint32_t kind, uint32_t seed)
 	scene_begin();
 	memory = gpus_put(kind, BYTES, "m");
 	pattern_write(memory, seed);
-	team_start(&team, "gpus_agent");
+	team_start(&team, "gpus");
 }
 
 static void end(void)
@@ -68,7 +68,7 @@ CASE(memory_by_token, 0)
 {
 	scene_begin();
 	memory = scene_make(BYTES, 11);
-	team_start(&team, "gpus_agent");
+	team_start(&team, "gpus");
 	pass_tokens();
 	team_must_reach(&team, "import write");
 	team_must(&team, WW_OK, "route_is %d %s", WW_ROUTE_PEER, team.home);
@@ -129,7 +129,7 @@ static void share_with_all(uint32_t kind)
 {
 	scene_begin();
 	memory = gpus_put(kind, GPUS_MAX * MIB, "m");
-	team_start_all(&team, "gpus_agent");
+	team_start_all(&team, "gpus");
 	if (kind == WW_MEMORY_HOST)
 		team_must(&team, WW_OK, "get m write");
 	else
@@ -188,7 +188,7 @@ CASE(memory_where_gpus_have_another_order, 0)
 	scene_begin();
 	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
 	pattern_write(memory, 16);
-	team_start_in(&team, "gpus_agent", set_reversed);
+	team_start_in(&team, "gpus", set_reversed);
 	for (uint32_t i = 0; i < team.count; i++)
 		agent_must(&team.members[i].agent, WW_OK, "device_is %u %s", team.count - 1 - i,
 			team.members[i].uuid);
@@ -203,7 +203,7 @@ CASE(memory_where_other_gpus_are_hidden, 0)
 	scene_begin();
 	memory = gpus_put(WW_MEMORY_VMM, BYTES, "m");
 	pattern_write(memory, 16);
-	team_start_in(&team, "gpus_agent", set_alone);
+	team_start_in(&team, "gpus", set_alone);
 	for (uint32_t i = 0; i < team.count; i++) {
 		struct member *member = &team.members[i];
 

@@ -23,7 +23,7 @@ POOL_CASE(pool_slice_for_each, 0, 8 * CHUNK, 0)
 	ww_memory *slices[GPUS_MAX];
 	struct team team;
 
-	team_start(&team, "pool_agent");
+	team_start(&team, "pool");
 	for (uint32_t i = 0; i < team.count; i++) {
 		slices[i] = slice_make(pool, SLICE, i);
 		give(&team.members[i], slices[i], 0);
@@ -46,7 +46,7 @@ POOL_CASE(pool_slice_for_all, 0, CHUNK, 0)
 	uint32_t seed = 7;
 	ww_memory *slice = slice_make(pool, CHUNK, seed);
 
-	team_start(&team, "pool_agent");
+	team_start(&team, "pool");
 	for (uint32_t i = 0; i < team.count; i++) {
 		give(&team.members[i], slice, 0);
 		users += team.members[i].reaches;
@@ -77,7 +77,7 @@ SCENE_CASE(pool_users_are_killed, 0)
 	struct team team;
 	OWN(pool) ww_pool *pool = pool_make(scene.device, CHUNK, 0);
 
-	team_start(&team, "pool_agent");
+	team_start(&team, "pool");
 	for (uint32_t i = 0; i < team.count; i++) {
 		ww_memory *slice = slice_make(pool, CHUNK, i);
 

@@ -19,26 +19,23 @@
 
 /* --- the agent's side --- */
 
-ww_status obey_previous(void)
+COMMAND_BROKER(gpus, previous)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	ww_status status;
 
 	MUST(!gpus_agent.previous && !gpus_agent.timelines[1]);
-	if (!status)
-		status = ww_memory_get(agent_device(), broker, agent_word(1),
-			WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_READ), 0, NULL,
-			&gpus_agent.previous, NULL);
-	if (!status)
-		status = ww_timeline_get(broker, agent_word(2), 0, NULL, &gpus_agent.timelines[1]);
-	return status;
+	status = ww_memory_get(agent_device(), broker, agent_word(1),
+		WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_READ), 0, NULL,
+		&gpus_agent.previous, NULL);
+	return status ? status
+		      : ww_timeline_get(broker, agent_word(2), 0, NULL, &gpus_agent.timelines[1]);
 }
 
 static void copy_from_previous(uint64_t round)
 {
-	MUST_OK(ww_timeline_stream_wait(gpus_agent.timelines[1], gpus_stream(), round, 0,
+	MUST_OK(ww_timeline_stream_wait(gpus_agent.timelines[1], agent_stream(), round, 0,
 		WW_FOREVER, NULL));
-	MUST_OK(ww_stream_copy(gpus_stream(), ww_memory_pointer(*agent_memory()),
+	MUST_OK(ww_stream_copy(agent_stream(), ww_memory_pointer(*agent_memory()),
 		ww_memory_pointer(gpus_agent.previous), RING_BYTES));
 }
 
@@ -47,31 +44,31 @@ static void verify_round(uint64_t round, uint32_t count)
 {
 	uint32_t words[GPUS_MAX];
 
-	MUST_OK(ww_stream_synchronize(gpus_stream(), WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL));
 	memory_get(*agent_memory(), 0, words, sizeof(words));
 	for (uint32_t i = 0; i < count; i++)
 		MUST_EQUAL(round, words[i]);
 }
 
 /* PLACE COUNT ROUNDS */
-ww_status obey_ring(void)
+COMMAND(gpus, ring)
 {
 	uint32_t *words = ww_memory_pointer(*agent_memory());
-	uint64_t place = gpus_number(1);
-	uint32_t count = (uint32_t)gpus_number(2);
-	uint64_t rounds = gpus_number(3);
+	uint64_t place = agent_number(1);
+	uint32_t count = (uint32_t)agent_number(2);
+	uint64_t rounds = agent_number(3);
 
 	for (uint64_t round = 1; round <= rounds; round++) {
 		if (place > 0)
 			copy_from_previous(round);
-		MUST_OK(ww_stream_fill(gpus_stream(), words + place, (uint32_t)round, 4, 1));
-		MUST_OK(ww_timeline_stream_signal(gpus_agent.timelines[0], gpus_stream(), round));
+		MUST_OK(ww_stream_fill(agent_stream(), words + place, (uint32_t)round, 4, 1));
+		MUST_OK(ww_timeline_stream_signal(gpus_agent.timelines[0], agent_stream(), round));
 		if (place > 0)
 			continue;
 		copy_from_previous(round);
 		verify_round(round, count);
 	}
-	return ww_stream_synchronize(gpus_stream(), WW_FOREVER, NULL);
+	return ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL);
 }
 
 /* --- the case's side --- */
@@ -108,7 +105,7 @@ static void run_ring(bool by_host)
 	struct team team;
 
 	scene_begin();
-	team_start_all(&team, "gpus_agent");
+	team_start_all(&team, "gpus");
 	turn_to_owner(&team);
 	for (uint32_t i = 0; i < team.count; i++) {
 		struct child *agent = &team.members[i].agent;

@@ -16,8 +16,8 @@ static struct {
 static void begin(void)
 {
 	scene_begin();
-	child_start(&cast.signaller, "gpus_agent", NULL);
-	team_start(&cast.team, "gpus_agent");
+	child_start(&cast.signaller, "gpus", NULL);
+	team_start(&cast.team, "gpus");
 	cast.is_peer = true;
 	for (uint32_t i = 0; i < cast.team.count; i++)
 		cast.is_peer &= cast.team.members[i].reaches;
@@ -77,7 +77,7 @@ SCENE_CASE(sync_one_stream_follows_all, NEEDS_VALUES)
 	ENDED_BY(team_end) struct team team;
 	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
-	team_start(&team, "gpus_agent");
+	team_start(&team, "gpus");
 	for (uint32_t i = 0; i < team.count; i++) {
 		struct child *agent = &team.members[i].agent;
 

@@ -31,104 +31,59 @@ static ww_memory **slot(size_t word)
 	return &own.slices[number];
 }
 
-static ww_stream *stream(void)
-{
-	if (!own.stream)
-		own.stream = stream_make(agent_device());
-	return own.stream;
-}
+COMMAND_DO(pool, pool,
+	own.pool = pool_make(agent_device(), agent_number(1) * KIB, agent_option("slices")))
 
-static uint32_t access_option(void)
-{
-	return agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
-}
+COMMAND_CALL(pool, alloc,
+	ww_pool_alloc(own.pool, agent_number(2) * KIB, 0, agent_has_option("wait") ? WW_FOREVER : 0,
+		NULL, slot(1)))
 
-static ww_status obey_pool(void)
-{
-	own.pool = pool_make(agent_device(), agent_number(1) * KIB,
-		(uint32_t)agent_number_option("slices", 10));
-	return WW_OK;
-}
+COMMAND_DO(pool, unref, *slot(1) = ww_memory_unref(*slot(1)))
 
-static ww_status obey_alloc(void)
+COMMAND(pool, release)
 {
-	return ww_pool_alloc(own.pool, agent_number(2) * KIB, 0,
-		agent_has_option("wait") ? WW_FOREVER : 0, NULL, slot(1));
-}
-
-static ww_status obey_unref(void)
-{
-	*slot(1) = ww_memory_unref(*slot(1));
-	return WW_OK;
-}
-
-static ww_status obey_release(void)
-{
-	ww_status status = ww_pool_release(*slot(1), stream());
+	ww_status status = ww_pool_release(*slot(1), agent_stream());
 
 	if (status == WW_OK)
 		*slot(1) = NULL;
 	return status;
 }
 
-static void say_token(const struct ww_token *token)
-{
-	OWN(fd) int fd = agent_open_token(O_WRONLY);
-
-	MUST_EQUAL(sizeof(*token), write(fd, token, sizeof(*token)));
-}
-
-static ww_status obey_export(void)
+COMMAND_BROKER(pool, export)
 {
 	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
-		.access = access_option(), .uses = (uint32_t)agent_number_option("uses", 10),
-		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms") : 0,
+		.access = agent_access(), .uses = agent_option("uses"),
+		.escrow_ns = agent_time_option("escrow_ms"),
 		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0);
 	struct ww_token token;
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	ww_status status = ww_memory_export(*slot(1), broker, params, NULL, &token);
 
 	if (!status)
-		status = ww_memory_export(*slot(1), broker, params, NULL, &token);
-	if (!status)
-		say_token(&token);
+		agent_say(&token);
 	return status;
 }
 
-static ww_status obey_revoke(void)
-{
-	return ww_memory_revoke(*slot(1), NULL, NULL);
-}
+COMMAND_CALL(pool, revoke, ww_memory_revoke(*slot(1), NULL, NULL))
 
-static struct ww_token hear_token(void)
+COMMAND_BROKER(pool, drain)
 {
-	struct ww_token token;
-	OWN(fd) int fd = agent_open_token(O_RDONLY);
-
-	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	return token;
-}
-
-static ww_status obey_drain(void)
-{
-	struct ww_token token = hear_token();
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	struct ww_token token = agent_heard();
+	ww_status status = WW_OK;
 
 	while (!status) {
 		status = ww_memory_import(agent_device(), broker, &token,
-			WW_PARAMS(struct ww_import_params, .access = access_option()), NULL,
-			slot(1), NULL);
+			WW_PARAMS(struct ww_import_params, .access = agent_access()), NULL, slot(1),
+			NULL);
 		*slot(1) = ww_memory_unref(*slot(1));
 	}
 	return status;
 }
 
 /* A memory that comes from a pool is exactly what the token says. */
-static ww_status obey_import(void)
+COMMAND(pool, import)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_token token = hear_token();
+	struct ww_token token = agent_heard();
 	ww_broker *broker = NULL;
 	ww_status status = WW_OK;
 
@@ -138,7 +93,7 @@ static ww_status obey_import(void)
 	if (status)
 		return status;
 	status = ww_memory_import(agent_device(), broker, &token,
-		WW_PARAMS(struct ww_import_params, .access = access_option(),
+		WW_PARAMS(struct ww_import_params, .access = agent_access(),
 			.flags = agent_has_option("strict") ? WW_IMPORT_NO_SLOW_ROUTE : 0),
 		NULL, slot(1), &info);
 	if (status)
@@ -149,13 +104,8 @@ static ww_status obey_import(void)
 	return WW_OK;
 }
 
-static ww_status obey_name(void)
+COMMAND_BROKER(pool, name)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-
-	if (status)
-		return status;
 	return ww_memory_put(*slot(1), broker, agent_word(2),
 		WW_PARAMS(struct ww_put_params,
 			.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0),
@@ -164,15 +114,14 @@ static ww_status obey_name(void)
 
 static ww_status fetch(const char *name, ww_memory **out_slice)
 {
-	uint64_t wait_ns = agent_find_option("wait_ms") ? agent_time_option("wait_ms") : 0;
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	if (!status)
 		status = ww_memory_get(agent_device(), broker, name,
-			WW_PARAMS(struct ww_get_params, .access = access_option()), wait_ns, NULL,
-			out_slice, &info);
+			WW_PARAMS(struct ww_get_params, .access = agent_access()),
+			agent_time_option("wait_ms"), NULL, out_slice, &info);
 	if (status)
 		return status;
 	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
@@ -183,7 +132,7 @@ static ww_status fetch(const char *name, ww_memory **out_slice)
 	return WW_OK;
 }
 
-static ww_status obey_fetch(void)
+COMMAND(pool, fetch)
 {
 	MUST(!*slot(1));
 	return fetch(agent_word(2), slot(1));
@@ -201,7 +150,7 @@ static void must_be_uniform(ww_memory *slice)
 	free(copy);
 }
 
-static ww_status obey_chase(void)
+COMMAND(pool, chase)
 {
 	struct ww_object_info end = WW_INIT(struct ww_object_info);
 	ww_status status = WW_OK;
@@ -217,87 +166,63 @@ static ww_status obey_chase(void)
 	return status;
 }
 
-static ww_status obey_know(void)
+COMMAND_BROKER(pool, know)
 {
-	struct ww_token token = hear_token();
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	struct ww_token token = agent_heard();
 
 	MUST(!own.known);
-	if (status)
-		return status;
 	return ww_pool_import(agent_has_option("map") ? agent_device() : NULL, broker, &token, NULL,
 		&own.known);
 }
 
-static ww_status obey_tell(void)
+COMMAND_BROKER(pool, tell)
 {
 	ww_pool *pool = own.known ? own.known : own.pool;
 	struct ww_token token;
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	ww_status status = ww_pool_export(pool, broker,
+		WW_PARAMS(struct ww_export_params, .access = agent_access(),
+			.uses = agent_option("uses")),
+		NULL, &token);
 
 	if (!status)
-		status = ww_pool_export(pool, broker,
-			WW_PARAMS(struct ww_export_params, .access = access_option(),
-				.uses = (uint32_t)agent_number_option("uses", 10)),
-			NULL, &token);
-	if (!status)
-		say_token(&token);
+		agent_say(&token);
 	return status;
 }
 
-static ww_status obey_forget(void)
-{
-	own.known = ww_pool_unref(own.known);
-	return WW_OK;
-}
+COMMAND_DO(pool, forget, own.known = ww_pool_unref(own.known))
 
-static ww_status obey_paint(void)
-{
-	pattern_write(*slot(1), (uint32_t)agent_number(2));
-	return WW_OK;
-}
+COMMAND_DO(pool, paint, pattern_write(*slot(1), (uint32_t)agent_number(2)))
 
-static ww_status obey_look(void)
-{
-	pattern_verify(*slot(1), (uint32_t)agent_number(2));
-	return WW_OK;
-}
+COMMAND_DO(pool, look, pattern_verify(*slot(1), (uint32_t)agent_number(2)))
 
-static ww_status obey_fill(void)
+COMMAND(pool, fill)
 {
-	ww_status status = ww_stream_fill(stream(), ww_memory_pointer(*slot(1)),
+	ww_status status = ww_stream_fill(agent_stream(), ww_memory_pointer(*slot(1)),
 		(uint32_t)agent_number(2), 1, memory_info(*slot(1)).bytes);
 
-	return status ? status : ww_stream_synchronize(stream(), WW_FOREVER, NULL);
+	return status ? status : ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL);
 }
 
-static ww_status obey_hold(void)
+COMMAND(pool, hold)
 {
-	gate_close(&own.gate, stream());
+	gate_close(&own.gate, agent_stream());
 	gate_reached(&own.gate);
 	return WW_OK;
 }
 
-static ww_status obey_go(void)
+COMMAND(pool, go)
 {
 	gate_open(&own.gate);
-	return ww_stream_synchronize(stream(), WW_FOREVER, NULL);
+	return ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL);
 }
 
-static ww_status obey_same(void)
-{
-	return ww_memory_pointer(*slot(1)) == ww_memory_pointer(*slot(2)) ? WW_OK : WW_NOT_READY;
-}
+COMMAND_CALL(pool, same,
+	ww_memory_pointer(*slot(1)) == ww_memory_pointer(*slot(2)) ? WW_OK : WW_NOT_READY)
 
-static ww_status obey_one(void)
-{
-	return *slot(1) == *slot(2) ? WW_OK : WW_NOT_READY;
-}
+COMMAND_CALL(pool, one, *slot(1) == *slot(2) ? WW_OK : WW_NOT_READY)
 
 /* The address of the first leads to the second. */
-static ww_status obey_find(void)
+COMMAND(pool, find)
 {
 	ww_memory *found = NULL;
 	uint64_t offset;
@@ -311,13 +236,9 @@ static ww_status obey_find(void)
 	return status;
 }
 
-static ww_status obey_note(void)
-{
-	own.noted = ww_memory_pointer(*slot(1));
-	return WW_OK;
-}
+COMMAND_DO(pool, note, own.noted = ww_memory_pointer(*slot(1)))
 
-static ww_status obey_mapped(void)
+COMMAND(pool, mapped)
 {
 	struct ww_mapping *mapping = NULL;
 	bool is_mapped;
@@ -330,45 +251,17 @@ static ww_status obey_mapped(void)
 }
 
 /* No slice. */
-static ww_status obey_make(void)
-{
-	*slot(1) = memory_make(agent_device(), WW_MEMORY_VMM, 1);
-	return WW_OK;
-}
-
-/* The broker sees its end, as if the connection had failed. */
-static ww_status obey_cut(void)
-{
-	const char *address = getenv("WARPWAY_BROKER");
-	struct sockaddr_un peer = {.sun_family = AF_UNSPEC};
-	int count = 0;
-
-	for (int fd = CHILD_CONTROL + 1; fd < 256; fd++) {
-		socklen_t bytes = sizeof(peer) - 1;
-
-		if (getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
-			peer.sun_family == AF_UNIX && !strcmp(peer.sun_path, address)) {
-			MUST_CALL(shutdown(fd, SHUT_RDWR));
-			count++;
-		}
-		memset(&peer, 0, sizeof(peer));
-	}
-	return count == 1 ? WW_OK : WW_ERR_STATE;
-}
+COMMAND_DO(pool, make, *slot(1) = memory_make(agent_device(), WW_MEMORY_VMM, 1))
 
 /* Slices of it that are in use keep it. */
-static ww_status obey_close(void)
-{
-	own.pool = ww_pool_unref(own.pool);
-	return WW_OK;
-}
+COMMAND_DO(pool, close, own.pool = ww_pool_unref(own.pool))
 
-static _Noreturn ww_status obey_quit(void)
+COMMAND(pool, quit)
 {
 	_exit(EXIT_SUCCESS);
 }
 
-static _Noreturn ww_status obey_exit(void)
+COMMAND(pool, exit)
 {
 	exit(EXIT_SUCCESS);
 }
@@ -377,48 +270,11 @@ static void let_go(void)
 {
 	for (size_t i = 0; i < CHECK_COUNT(own.slices); i++)
 		own.slices[i] = ww_memory_unref(own.slices[i]);
-	own.stream = ww_stream_unref(own.stream);
 	own.known = ww_pool_unref(own.known);
 	own.pool = ww_pool_unref(own.pool);
 }
 
-ROLE(pool_agent)
-{
-	static const struct agent_command commands[] = {
-		{"pool", obey_pool},
-		{"alloc", obey_alloc},
-		{"unref", obey_unref},
-		{"release", obey_release},
-		{"export", obey_export},
-		{"revoke", obey_revoke},
-		{"import", obey_import},
-		{"name", obey_name},
-		{"fetch", obey_fetch},
-		{"chase", obey_chase},
-		{"drain", obey_drain},
-		{"know", obey_know},
-		{"tell", obey_tell},
-		{"forget", obey_forget},
-		{"paint", obey_paint},
-		{"look", obey_look},
-		{"fill", obey_fill},
-		{"hold", obey_hold},
-		{"go", obey_go},
-		{"same", obey_same},
-		{"one", obey_one},
-		{"find", obey_find},
-		{"note", obey_note},
-		{"mapped", obey_mapped},
-		{"make", obey_make},
-		{"cut", obey_cut},
-		{"close", obey_close},
-		{"quit", obey_quit},
-		{"exit", obey_exit},
-	};
-
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
+AGENTS(pool, let_go)
 
 /* --- a pool of this process --- */
 
@@ -509,7 +365,7 @@ void pool_end(ww_pool *pool)
 
 void pool_start(struct child *agent, const struct child_options *options)
 {
-	child_start(agent, "pool_agent", options);
+	child_start(agent, "pool", options);
 }
 
 void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected)

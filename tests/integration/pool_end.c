@@ -77,8 +77,7 @@ static struct {
 static void begin_inheritance(void)
 {
 	scene_begin();
-	pool_start(&all.owner, NULL);
-	agent_must(&all.owner, WW_OK, "pool 2048");
+	agent_begin(&all.owner, "pool", "pool 2048");
 	for (int i = 0; i < 3; i++) {
 		agent_must(&all.owner, WW_OK, "alloc %d 64", i);
 		agent_must(&all.owner, WW_OK, "paint %d %d", i, i);
@@ -107,8 +106,7 @@ static void end_inheritance(void)
 	agent_must(&all.members[0], WW_OK, "look 2 5");
 	pool_start(&attacker, NULL);
 	agent_send_token(&attacker, &token);
-	agent_tell(&attacker, "import 0 write");
-	agent_answers_with(&attacker, WW_ERR_NOT_FOUND, "owner");
+	agent_refuses(&attacker, WW_ERR_NOT_FOUND, "owner", "import 0 write");
 	for (int i = 0; i < 2; i++)
 		agent_must(&all.members[i], WW_OK, "unref 0");
 	scene_end();
@@ -179,8 +177,7 @@ static void begin_loss(void)
 
 	loss.former.group = 0;
 	scene_begin();
-	pool_start(&loss.owner, NULL);
-	agent_must(&loss.owner, WW_OK, "pool 4096");
+	agent_begin(&loss.owner, "pool", "pool 4096");
 	agent_must(&loss.owner, WW_OK, "alloc 0 2048");
 	agent_must(&loss.owner, WW_OK, "alloc 1 1024");
 	for (int i = 0; i < 2; i++)

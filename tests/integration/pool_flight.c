@@ -23,8 +23,7 @@ static struct child agent; /* pid 0: it has ended */
 static void begin(void)
 {
 	scene_begin();
-	pool_start(&owner, NULL);
-	agent_must(&owner, WW_OK, "pool %d", 8 * 2048);
+	agent_begin(&owner, "pool", "pool %d", 8 * 2048);
 	for (int i = 0; i < SLICES; i++) {
 		agent_must(&owner, WW_OK, "alloc %d 2048", i);
 		agent_must(&owner, WW_OK, "paint %d %d", i, i + 1);

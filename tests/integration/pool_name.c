@@ -39,8 +39,7 @@ POOL_CASE(name_keeps_its_slice, 0, CHUNK, 0)
 	ww_memory_unref(slice);
 	pool_has_no_room(pool, 256, "1 slices of these have names");
 	for (int i = 0; i < 2; i++) {
-		pool_start(&agents[i], NULL);
-		agent_must(&agents[i], WW_OK, "fetch 0 n%s", i ? "" : " write");
+		agent_begin(&agents[i], "pool", "fetch 0 n%s", i ? "" : " write");
 		agent_must(&agents[i], WW_OK, "look 0 1");
 		pool_must_be(pool, 0, CHUNK);
 	}
@@ -111,8 +110,7 @@ POOL_CASE(name_of_a_part_of_a_slice, 0, CHUNK, 0)
 	MUST_OK(scene_import(&token, WW_ACCESS_READ, &part));
 	name_slice(part, "part", 0);
 	ww_memory_unref(part);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 part");
+	agent_begin(&agent, "pool", "fetch 0 part");
 	MUST_OK(ww_memory_get(scene.device, scene.broker, "part", NULL, 0, NULL, &part, NULL));
 	MUST_EQUAL(1000, memory_info(part).bytes);
 	MUST_OK(ww_memory_read(slice, 4096, &bytes[0], 1, WW_FOREVER, NULL));
@@ -151,8 +149,7 @@ POOL_CASE(name_is_refused, 0, CHUNK, 0)
 	scene_put(memory, "memory", 0600, WW_LIFE_HELD, WW_STATE_SHARED);
 	refuse_name(slices[0], "memory", NULL, WW_ERR_EXISTS, "'memory'");
 	name_slice(slices[0], "memory", WW_PUT_REPLACE);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_begin(&agent, "pool", "fetch 0 n");
 	agent_must(&agent, WW_OK, "look 0 2");
 	agent_must(&agent, WW_ERR_ACCESS, "name 0 mine");
 	agent_must(&agent, WW_OK, "remove n");
@@ -204,8 +201,7 @@ POOL_CASE(name_and_token_in_flight, 0, CHUNK, 0)
 
 	name_slice(slice, "n", 0);
 	ww_memory_unref(slice);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_begin(&agent, "pool", "fetch 0 n");
 	agent_must(&agent, WW_OK, "unref 0");
 	agent_must(&agent, WW_OK, "remove n");
 	pool_must_be(pool, 0, CHUNK);
@@ -221,8 +217,7 @@ POOL_CASE(name_outlives_revoked_tokens, 0, 2 * CHUNK, 0)
 	struct child agent;
 
 	name_slice(slice, "n", 0);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_begin(&agent, "pool", "fetch 0 n");
 	agent_tell(&agent, "export 0");
 	passed = agent_hear_token(&agent);
 	agent_answers(&agent, WW_OK);
@@ -336,8 +331,7 @@ POOL_CASE(name_of_a_cancelled_put, 0, CHUNK, 0)
 
 	cancel_put(pool, false);
 	pool_must_be(pool, 0, CHUNK);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_begin(&agent, "pool", "fetch 0 n");
 	agent_must(&agent, WW_OK, "look 0 1");
 	agent_must(&agent, WW_OK, "unref 0");
 	agent_must(&agent, WW_OK, "remove n");
@@ -502,8 +496,7 @@ POOL_CASE(name_survives_the_broker, 0, CHUNK, 0)
 
 	name_slice(slice, "n", 0);
 	ww_memory_unref(slice);
-	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "fetch 0 n");
+	agent_begin(&agent, "pool", "fetch 0 n");
 	for (int i = 0; i < 2; i++) {
 		scene_restart_broker();
 		pool_must_be(pool, 0, CHUNK);

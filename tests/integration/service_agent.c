@@ -26,16 +26,6 @@ static struct {
 	ww_stream *stream;
 } own;
 
-static uint64_t number(size_t word)
-{
-	return agent_number(word);
-}
-
-static uint32_t option(const char *name)
-{
-	return (uint32_t)agent_number_option(name, 10);
-}
-
 /* --- the server --- */
 
 static void *serve(void *unused)
@@ -54,18 +44,18 @@ static ww_status stop_serving(void)
 	return (ww_status)(intptr_t)status;
 }
 
-static ww_status obey_serve(void)
+COMMAND(service, serve)
 {
 	own.is_serving = true;
 	MUST(!pthread_create(&own.thread, NULL, serve, NULL));
 	return WW_OK;
 }
 
-static ww_status obey_create(void)
+COMMAND_BROKER(service, create)
 {
 	const struct ww_service_params *params = WW_PARAMS(struct ww_service_params,
-		.calls_max = option("calls"), .clients_max = option("clients"),
-		.clients_per_uid_max = option("clients_per_uid"),
+		.calls_max = agent_option("calls"), .clients_max = agent_option("clients"),
+		.clients_per_uid_max = agent_option("clients_per_uid"),
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.builtin = agent_has_option("builtin")
 			? WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC
@@ -73,12 +63,9 @@ static ww_status obey_create(void)
 		.alloc_bytes_max = agent_number_option("alloc_bytes", 10),
 		.keep_ns = agent_has_option("keep") ? WW_FOREVER : 0,
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0);
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	ww_status status = ww_service_create(agent_device(), broker, agent_word(1), params, NULL,
+		&own.service);
 
-	if (status == WW_OK)
-		status = ww_service_create(agent_device(), broker, agent_word(1), params, NULL,
-			&own.service);
 	if (status != WW_OK)
 		return status;
 	MUST_OK(ww_cancel_create(&own.cancel));
@@ -116,7 +103,7 @@ static ww_status fault(void *context, ww_call *call)
 }
 
 /* A service whose only function faults. Serving it ends by itself. */
-static ww_status obey_serve_fault(void)
+COMMAND(service, serve_fault)
 {
 	OWN(module) ww_module *module = kernels_load(agent_device());
 	OWN(kernel) ww_kernel *kernel = kernel_find(module, "saxpy");
@@ -131,19 +118,20 @@ static ww_status obey_serve_fault(void)
 }
 
 /* From now on it may open so many more files. */
-static ww_status obey_files(void)
+COMMAND(service, files)
 {
 	struct rlimit limit;
 	int lowest = dup(STDERR_FILENO);
 
 	MUST(lowest >= 0 && !close(lowest));
 	MUST_CALL(getrlimit(RLIMIT_NOFILE, &limit));
-	limit.rlim_cur = agent_has_option("all") ? limit.rlim_max : (rlim_t)lowest + number(1);
+	limit.rlim_cur = agent_has_option("all") ? limit.rlim_max
+						 : (rlim_t)lowest + agent_number(1);
 	MUST_CALL(setrlimit(RLIMIT_NOFILE, &limit));
 	return WW_OK;
 }
 
-static ww_status obey_drain(void)
+COMMAND(service, drain)
 {
 	MUST_OK(ww_service_drain(own.service));
 	MUST_EQUAL(WW_END, stop_serving());
@@ -151,58 +139,50 @@ static ww_status obey_drain(void)
 }
 
 /* Serving ends by itself. */
-static ww_status obey_served(void)
-{
-	return stop_serving();
-}
+COMMAND_CALL(service, served, stop_serving())
 
-static ww_status obey_clients(void)
+COMMAND(service, clients)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
 	do {
 		MUST_OK(ww_service_info_get(own.service, &info));
 		sched_yield();
-	} while (info.clients != number(1));
+	} while (info.clients != agent_number(1));
 	return WW_OK;
 }
 
-static ww_status obey_taken(void)
+COMMAND(service, taken)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
 	do {
 		MUST_OK(ww_service_info_get(own.service, &info));
 		sched_yield();
-	} while (info.calls != number(1));
+	} while (info.calls != agent_number(1));
 	return WW_OK;
 }
 
-static ww_status obey_has_taken(void)
+COMMAND(service, has_taken)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
 	MUST_OK(ww_service_info_get(own.service, &info));
-	return info.calls == number(1) ? WW_OK : WW_NOT_READY;
+	return info.calls == agent_number(1) ? WW_OK : WW_NOT_READY;
 }
 
 /* --- the client --- */
 
-static ww_status obey_open(void)
+COMMAND_BROKER(service, open)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-
 	MUST(!own.client);
-	return status
-		? status
-		: ww_client_open(broker, agent_word(1),
-			  WW_PARAMS(struct ww_client_params,
-				  .flags = agent_has_option("observe") ? WW_CLIENT_OBSERVE : 0),
-			  agent_time_option("wait_ms"), NULL, &own.client);
+	return ww_client_open(broker, agent_word(1),
+		WW_PARAMS(struct ww_client_params,
+			.flags = agent_has_option("observe") ? WW_CLIENT_OBSERVE : 0),
+		agent_time_option("wait_ms"), NULL, &own.client);
 }
 
-static ww_status obey_submit(void)
+COMMAND(service, submit)
 {
 	uint32_t function;
 	ww_status status = ww_client_find(own.client, agent_word(1), NULL, 0, NULL, &function);
@@ -211,47 +191,41 @@ static ww_status obey_submit(void)
 	return status
 		? status
 		: ww_client_submit(own.client, function, NULL, 0,
-			  WW_PARAMS(struct ww_submit_params, .lane = option("lane"),
+			  WW_PARAMS(struct ww_submit_params, .lane = agent_option("lane"),
 				  .deadline_ns = agent_number_option("deadline_ms", 10) * 1000000),
 			  WW_FOREVER, NULL, &own.ticket);
 }
 
-static ww_status obey_wait(void)
-{
-	return ww_ticket_wait(own.ticket, WW_FOREVER, NULL);
-}
+COMMAND_CALL(service, wait, ww_ticket_wait(own.ticket, WW_FOREVER, NULL))
 
-static ww_status obey_call(void)
+COMMAND(service, call)
 {
 	ww_status status = obey_submit();
 
 	return status ? status : obey_wait();
 }
 
-static ww_status obey_ready(void)
-{
-	return ww_client_wait_ready(own.client, WW_FOREVER, NULL);
-}
+COMMAND_CALL(service, ready, ww_client_wait_ready(own.client, WW_FOREVER, NULL))
 
-static ww_status obey_find(void)
+COMMAND(service, find)
 {
 	uint32_t function;
 
 	return ww_client_find(own.client, agent_word(1), NULL, WW_FOREVER, NULL, &function);
 }
 
-static ww_status obey_state(void)
+COMMAND(service, state)
 {
 	struct ww_service_info info = WW_INIT(struct ww_service_info);
 
 	do {
 		MUST_OK(ww_client_service_info_get(own.client, &info));
 		sched_yield();
-	} while (info.state != number(1));
+	} while (info.state != agent_number(1));
 	return WW_OK;
 }
 
-static ww_status obey_repeat(void)
+COMMAND(service, repeat)
 {
 	const struct ww_value values[] = {value_i64(20), value_i64(22)};
 	uint32_t count = strcmp(agent_word(1), "add") ? 0 : 2;
@@ -271,9 +245,9 @@ static ww_status obey_repeat(void)
 	return status;
 }
 
-static ww_status obey_many(void)
+COMMAND(service, many)
 {
-	uint64_t count = number(1);
+	uint64_t count = agent_number(1);
 	uint32_t add;
 
 	MUST_OK(ww_client_find(own.client, "add", NULL, 0, NULL, &add));
@@ -291,20 +265,21 @@ static ww_status obey_many(void)
 	return WW_OK;
 }
 
-static ww_status obey_mark(void)
+COMMAND(service, mark)
 {
-	const struct ww_value values[] = {value_memory(*agent_memory()), value_u64(number(1))};
+	const struct ww_value values[] = {value_memory(*agent_memory()),
+		value_u64(agent_number(1))};
 	uint32_t mark;
 
 	MUST_OK(ww_client_find(own.client, "mark", NULL, 0, NULL, &mark));
 	return ww_client_call(own.client, mark, values, 2, NULL, WW_FOREVER, NULL, NULL);
 }
 
-static ww_status obey_alloc(void)
+COMMAND(service, alloc)
 {
 	const char *name = agent_find_option("name");
 	struct ww_value values[] = {
-		value_u64(number(1)),
+		value_u64(agent_number(1)),
 		name ? value_bytes(name, strlen(name)) : (struct ww_value){.kind = 0},
 		value_u64(agent_number_option("mode", 8)),
 		value_u64(agent_has_option("kept")),
@@ -326,7 +301,7 @@ static ww_status obey_alloc(void)
 	return WW_OK;
 }
 
-static ww_status obey_free(void)
+COMMAND(service, free)
 {
 	const struct ww_value memory = *agent_memory() ? value_memory(*agent_memory())
 						       : value_token(&own.token);
@@ -336,13 +311,11 @@ static ww_status obey_free(void)
 	return ww_client_call(own.client, function, &memory, 1, NULL, WW_FOREVER, NULL, NULL);
 }
 
-static ww_status obey_fill_lanes(void)
+COMMAND_BROKER(service, fill_lanes)
 {
 	OWN(timeline) ww_timeline *timeline;
-	ww_broker *broker;
 	uint32_t nop;
 
-	MUST_OK(agent_broker(&broker));
 	MUST_OK(ww_client_find(own.client, "nop", NULL, 0, NULL, &nop));
 	MUST_OK(ww_timeline_get(broker, agent_word(1), 0, NULL, &timeline));
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
@@ -356,29 +329,23 @@ static ww_status obey_fill_lanes(void)
 
 /* --- a timeline --- */
 
-static ww_status obey_timeline(void)
+COMMAND_BROKER(service, timeline)
 {
-	ww_broker *broker;
-
-	MUST_OK(agent_broker(&broker));
 	MUST_OK(ww_timeline_create(NULL, &own.timeline));
 	return ww_timeline_put(own.timeline, broker, agent_word(1), NULL, NULL);
 }
 
-static ww_status obey_signal(void)
-{
-	return ww_timeline_signal(own.timeline, number(1));
-}
+COMMAND_CALL(service, signal, ww_timeline_signal(own.timeline, agent_number(1)))
 
-static ww_status obey_submit_signal(void)
+COMMAND(service, submit_signal)
 {
 	MUST_OK(ww_stream_create(agent_device(), &own.stream));
 	MUST_OK(ww_timeline_create(NULL, &own.gate));
 	MUST_OK(ww_timeline_stream_wait(own.gate, own.stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
-	return ww_timeline_stream_signal(own.timeline, own.stream, number(1));
+	return ww_timeline_stream_signal(own.timeline, own.stream, agent_number(1));
 }
 
-static ww_status obey_go(void)
+COMMAND(service, go)
 {
 	MUST_OK(ww_timeline_signal(own.gate, 1));
 	MUST_OK(ww_stream_synchronize(own.stream, WW_FOREVER, NULL));
@@ -387,11 +354,7 @@ static ww_status obey_go(void)
 	return WW_OK;
 }
 
-static ww_status obey_close(void)
-{
-	own.timeline = ww_timeline_unref(own.timeline);
-	return WW_OK;
-}
+COMMAND_DO(service, close, own.timeline = ww_timeline_unref(own.timeline))
 
 /* --- the ticket --- */
 
@@ -403,26 +366,18 @@ static struct ww_ticket_info ticket_info(void)
 	return info;
 }
 
-static ww_status obey_started(void)
+COMMAND(service, started)
 {
 	while (!ticket_info().has_started)
 		sched_yield();
 	return WW_OK;
 }
 
-static ww_status obey_has_started(void)
-{
-	MUST_EQUAL(number(1), ticket_info().has_started);
-	return WW_OK;
-}
+COMMAND_DO(service, has_started, MUST_EQUAL(agent_number(1), ticket_info().has_started))
 
-static ww_status obey_cancel(void)
-{
-	ww_ticket_cancel(own.ticket);
-	return WW_OK;
-}
+COMMAND_DO(service, cancel, ww_ticket_cancel(own.ticket))
 
-static ww_status obey_leave(void)
+COMMAND(service, leave)
 {
 	own.ticket = ww_ticket_unref(own.ticket);
 	own.client = ww_client_unref(own.client);
@@ -440,59 +395,17 @@ static void let_go(void)
 	own.cancel = ww_cancel_unref(own.cancel);
 }
 
-static const struct agent_command commands[] = {
-	{"create", obey_create},
-	{"serve", obey_serve},
-	{"serve_fault", obey_serve_fault},
-	{"files", obey_files},
-	{"drain", obey_drain},
-	{"served", obey_served},
-	{"clients", obey_clients},
-	{"taken", obey_taken},
-	{"has_taken", obey_has_taken},
-	{"open", obey_open},
-	{"ready", obey_ready},
-	{"find", obey_find},
-	{"state", obey_state},
-	{"call", obey_call},
-	{"many", obey_many},
-	{"repeat", obey_repeat},
-	{"mark", obey_mark},
-	{"alloc", obey_alloc},
-	{"free", obey_free},
-	{"submit", obey_submit},
-	{"fill_lanes", obey_fill_lanes},
-	{"timeline", obey_timeline},
-	{"signal", obey_signal},
-	{"submit_signal", obey_submit_signal},
-	{"go", obey_go},
-	{"close", obey_close},
-	{"started", obey_started},
-	{"has_started", obey_has_started},
-	{"cancel", obey_cancel},
-	{"wait", obey_wait},
-	{"leave", obey_leave},
-};
-
-ROLE(role_service)
-{
-	(void)count;
-	(void)arguments;
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
+AGENTS(service, let_go)
 
 void service_start(struct child *agent, const struct child_options *options)
 {
-	child_start(agent, "role_service", options);
+	child_start(agent, "service", options);
 }
 
 void service_start_all(struct child *server, struct child *clients, int count, const char *options)
 {
-	service_start(server, NULL);
-	agent_must(server, WW_OK, "create s %s", options);
+	agent_begin(server, "service", "create s %s", options);
 	for (int i = 0; i < count; i++) {
-		service_start(&clients[i], NULL);
-		agent_must(&clients[i], WW_OK, "open s");
+		agent_begin(&clients[i], "service", "open s");
 	}
 }

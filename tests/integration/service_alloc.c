@@ -25,8 +25,7 @@ SCENE_CASE(service_killed_client_leaves_what_is_kept, NEEDS_VALUES)
 	agent_must(&clients[0], WW_OK, "alloc " UNIT " name=s/mine mode=0666");
 	agent_must(&clients[0], WW_OK, "alloc " UNIT " name=s/kept kept");
 	agent_must(&clients[1], WW_OK, "alloc " UNIT);
-	agent_tell(&clients[1], "alloc 1");
-	agent_answers_with(&clients[1], WW_ERR_QUOTA, "alloc_bytes_max");
+	agent_refuses(&clients[1], WW_ERR_QUOTA, "alloc_bytes_max", "alloc 1");
 	child_kill(&clients[0]);
 	agent_must(&server, WW_OK, "clients 1");
 	MUST_EQUAL(0, life_of("s/mine"));
@@ -64,12 +63,10 @@ SCENE_CASE(service_users_have_limits_of_their_own, NEEDS_VALUES | NEEDS_ROOT)
 	struct child clients[2];
 	struct child server;
 
-	service_start(&server, NULL);
-	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_begin(&server, "service", "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666 builtin alloc_bytes=" UNIT);
 	for (int i = 0; i < 2; i++) {
-		service_start(&clients[i], NULL);
-		agent_must(&clients[i], WW_OK, "user %d %d", 2000 + i, 2000 + i);
+		agent_begin(&clients[i], "service", "user %d %d", 2000 + i, 2000 + i);
 		agent_must(&clients[i], WW_OK, "open s");
 	}
 	agent_must(&clients[0], WW_OK, "alloc 1 name=s/kept mode=0666 kept");

@@ -79,8 +79,7 @@ CASE(service_alone_end_is_seen, NEEDS_VALUES)
 
 	scene_begin();
 	service_start_all(&server, NULL, 0, "");
-	service_start(&observer, NULL);
-	agent_must(&observer, WW_OK, "open s observe");
+	agent_begin(&observer, "service", "open s observe");
 	scene_kill();
 	child_kill(&server);
 	agent_must(&observer, WW_OK, STATE_LOST);

@@ -77,8 +77,7 @@ SCENE_CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
 	service_start_all(&server, clients, 1, "keep");
 	agent_must(client, WW_OK, "call nop");
 	before = scene_info().objects;
-	service_start(&victim, NULL);
-	agent_must(&victim, WW_OK, "open s");
+	agent_begin(&victim, "service", "open s");
 	agent_must(&victim, WW_OK, "call nop");
 	with_victim = scene_info().objects;
 	for (int i = 0; i < WW_SERVICE_KEEP_MEMORIES; i++) {
@@ -113,8 +112,7 @@ static void fault_ends_serving(const char *option, const char *word)
 	service_start_all(&server, clients, 1, "bare");
 	agent_tell(&server, "serve_fault %s", option);
 	agent_must(client, WW_OK, "find fault");
-	agent_tell(client, "call fault");
-	agent_answers_with(client, WW_ERR_DEVICE, word);
+	agent_refuses(client, WW_ERR_DEVICE, word, "call fault");
 	agent_answers(&server, WW_ERR_DEVICE);
 	child_kill(&server);
 }
@@ -146,13 +144,11 @@ SCENE_CASE(service_replaced_server_ends, NEEDS_VALUES)
 	agent_must(client, WW_OK, "submit hold");
 	agent_must(client, WW_OK, "started");
 	agent_must(&clients[1], WW_OK, "submit nop");
-	service_start(&next, NULL);
-	agent_must(&next, WW_OK, "create s replace");
+	agent_begin(&next, "service", "create s replace");
 	agent_must(client, WW_OK, "cancel");
 	agent_must(&clients[1], WW_OK, "wait");
 	agent_must(&server, WW_END, "served");
-	agent_tell(&clients[1], "call nop");
-	agent_answers_with(&clients[1], WW_ERR_UNAVAILABLE, "was replaced");
+	agent_refuses(&clients[1], WW_ERR_UNAVAILABLE, "was replaced", "call nop");
 	agent_must(client, WW_OK, "leave");
 	agent_must(client, WW_OK, "open s");
 	agent_must(client, WW_OK, "call nop");
@@ -165,8 +161,7 @@ SCENE_CASE(service_replaced_server_wakes, NEEDS_VALUES)
 
 	service_start_all(&server, clients, 1, "");
 	agent_must(client, WW_OK, "call nop");
-	service_start(&next, NULL);
-	agent_must(&next, WW_OK, "create s replace");
+	agent_begin(&next, "service", "create s replace");
 	agent_must(&server, WW_END, "served");
 }
 
@@ -178,8 +173,7 @@ SCENE_CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_must(&clients[0], WW_OK, "many 10");
 	broker_hear_ready(&scene.daemon);
 	agent_must(&clients[0], WW_OK, "many 10");
-	service_start(&clients[1], NULL);
-	agent_must(&clients[1], WW_OK, "open s");
+	agent_begin(&clients[1], "service", "open s");
 	agent_must(&clients[1], WW_OK, "many 10");
 	agent_must(&clients[0], WW_OK, "many 10");
 }
@@ -189,10 +183,8 @@ SCENE_CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
 	service_start_all(&server, clients, 2, "clients_per_uid=2");
 	agent_must(&clients[0], WW_OK, "call nop");
 	agent_must(&clients[1], WW_OK, "call nop");
-	service_start(&clients[2], NULL);
-	agent_must(&clients[2], WW_OK, "open s");
-	agent_tell(&clients[2], "call nop");
-	agent_answers_with(&clients[2], WW_ERR_LIMIT, "clients_per_uid_max");
+	agent_begin(&clients[2], "service", "open s");
+	agent_refuses(&clients[2], WW_ERR_LIMIT, "clients_per_uid_max", "call nop");
 	agent_must(&clients[0], WW_OK, "leave");
 	agent_must(&server, WW_OK, "clients 1");
 	agent_must(&clients[2], WW_OK, "leave");
@@ -211,11 +203,9 @@ SCENE_CASE(service_drains_for_clients, NEEDS_VALUES)
 /* Another user may see what there is, and not call. */
 SCENE_CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
 {
-	service_start(&server, NULL);
-	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_begin(&server, "service", "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0644");
-	service_start(client, NULL);
-	agent_must(client, WW_OK, "user 2000 2000");
+	agent_begin(client, "service", "user 2000 2000");
 	agent_must(client, WW_ERR_ACCESS, "open s");
 	agent_must(client, WW_OK, "open s observe");
 	agent_must(client, WW_ERR_ACCESS, "call nop");
@@ -225,11 +215,9 @@ SCENE_CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
 /* The pages of one user's client are had by the server of another one, and by nobody else. */
 SCENE_CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
 {
-	service_start(&server, NULL);
-	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_begin(&server, "service", "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666");
-	service_start(client, NULL);
-	agent_must(client, WW_OK, "user 2000 2000");
+	agent_begin(client, "service", "user 2000 2000");
 	agent_must(client, WW_OK, "open s");
 	agent_must(client, WW_OK, "many 100");
 }
@@ -244,8 +232,6 @@ ROLE(role_service_player)
 	ww_client *calling;
 	uint32_t add;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_client_open(NULL, "s", NULL, WW_FOREVER, NULL, &calling));
 	MUST_OK(ww_client_find(calling, "add", NULL, WW_FOREVER, NULL, &add));
 	role_tell("opened");

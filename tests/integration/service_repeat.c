@@ -9,8 +9,7 @@ static struct child client;
 
 static void next_server(void)
 {
-	service_start(&server, NULL);
-	agent_must(&server, WW_OK, "create s");
+	agent_begin(&server, "service", "create s");
 }
 
 /* The first server never looks at the call. Later calls go to the next one at once. */
@@ -88,11 +87,9 @@ SCENE_CASE(service_repeat_is_for_the_same_user, NEEDS_VALUES | NEEDS_ROOT)
 	service_start_all(&server, &client, 1, "");
 	agent_must(&client, WW_OK, "repeat add");
 	child_kill(&server);
-	service_start(&server, NULL);
-	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_begin(&server, "service", "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666");
-	agent_tell(&client, "repeat add");
-	agent_answers_with(&client, WW_ERR_ACCESS, "user 1000");
+	agent_refuses(&client, WW_ERR_ACCESS, "user 1000", "repeat add");
 	agent_must(&client, WW_ERR_ACCESS, "repeat add");
 	agent_must(&server, WW_OK, "taken 0");
 }

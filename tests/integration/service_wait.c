@@ -24,8 +24,7 @@ static struct {
 static void waiting_begin(void)
 {
 	scene_begin();
-	service_start(&waiting.server, NULL);
-	agent_must(&waiting.server, WW_OK, "user %d %d", OTHER_USER, OTHER_USER);
+	agent_begin(&waiting.server, "service", "user %d %d", OTHER_USER, OTHER_USER);
 	agent_must(&waiting.server, WW_OK, "create s mode=0666");
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting.client));
 	MUST_OK(ww_client_lane_timeline(waiting.client, 0, WW_FOREVER, NULL, &waiting.timeline));

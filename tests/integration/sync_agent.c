@@ -29,16 +29,9 @@ ww_timeline *agent_timeline(size_t word)
 	return timeline;
 }
 
-ww_stream *agent_stream(void)
-{
-	if (!sync_agent.stream)
-		sync_agent.stream = stream_make(agent_device());
-	return sync_agent.stream;
-}
-
 /* --- coming and going --- */
 
-static ww_status obey_create(void)
+COMMAND(sync, create)
 {
 	ww_timeline **slot = agent_slot(1);
 
@@ -48,71 +41,47 @@ static ww_status obey_create(void)
 	return WW_OK;
 }
 
-static ww_status obey_put(void)
+COMMAND_BROKER(sync, put)
 {
 	const struct ww_name_params *params = WW_PARAMS(struct ww_name_params,
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0);
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 
-	return status ? status
-		      : ww_timeline_put(agent_timeline(1), broker, agent_word(2), params, NULL);
+	return ww_timeline_put(agent_timeline(1), broker, agent_word(2), params, NULL);
 }
 
-static ww_status obey_get(void)
+COMMAND_BROKER(sync, get)
 {
 	ww_timeline **slot = agent_slot(1);
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 
 	MUST(!*slot);
-	if (status)
-		return status;
 	return ww_timeline_get(broker, agent_word(2), agent_time_option("wait_ms"), NULL, slot);
 }
 
-static ww_status obey_export(void)
+COMMAND_BROKER(sync, export)
 {
 	const struct ww_token_params *params = WW_PARAMS(struct ww_token_params,
-		.uses = (uint32_t)agent_number_option("uses", 10),
+		.uses = agent_option("uses"),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms")
 							    : WW_ESCROW_NONE);
 	struct ww_token token;
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-	int fd;
+	ww_status status = ww_timeline_export(agent_timeline(1), broker, params, NULL, &token);
 
 	if (!status)
-		status = ww_timeline_export(agent_timeline(1), broker, params, NULL, &token);
-	if (status)
-		return status;
-	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
-	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
-	close(fd);
-	return WW_OK;
+		agent_say(&token);
+	return status;
 }
 
-static ww_status import(const struct ww_token *token)
+COMMAND_BROKER(sync, import)
 {
 	ww_timeline **slot = agent_slot(1);
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	struct ww_token token = agent_heard();
 
 	MUST(!*slot);
-	return status ? status : ww_timeline_import(broker, token, NULL, slot);
+	return ww_timeline_import(broker, &token, NULL, slot);
 }
 
-static ww_status obey_import(void)
-{
-	struct ww_token token;
-	OWN(fd) int fd = agent_open_token(O_RDONLY);
-
-	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	return import(&token);
-}
-
-static ww_status obey_unref(void)
+COMMAND(sync, unref)
 {
 	ww_timeline **slot = agent_slot(1);
 
@@ -120,42 +89,29 @@ static ww_status obey_unref(void)
 	return WW_OK;
 }
 
-static _Noreturn ww_status obey_exit(void)
+COMMAND(sync, exit)
 {
 	exit(EXIT_SUCCESS);
 }
 
 /* --- signals and waits --- */
 
-static ww_status obey_signal(void)
-{
-	return ww_timeline_signal(agent_timeline(1), agent_number(2));
-}
+COMMAND_CALL(sync, signal, ww_timeline_signal(agent_timeline(1), agent_number(2)))
 
-static ww_status obey_stream_signal(void)
-{
-	return ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_number(2));
-}
+COMMAND_CALL(sync, stream_signal,
+	ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_number(2)))
 
-static ww_status obey_wait(void)
-{
-	return ww_timeline_wait(agent_timeline(1), agent_number(2), agent_time_option("wait_ms"),
-		NULL);
-}
+COMMAND_CALL(sync, wait,
+	ww_timeline_wait(agent_timeline(1), agent_number(2), agent_time_option("wait_ms"), NULL))
 
-static ww_status obey_query(void)
-{
-	return ww_timeline_query(agent_timeline(1), agent_number(2));
-}
+COMMAND_CALL(sync, query, ww_timeline_query(agent_timeline(1), agent_number(2)))
 
-static ww_status obey_stream_wait(void)
-{
-	return ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_number(2),
+COMMAND_CALL(sync, stream_wait,
+	ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_number(2),
 		agent_has_option("unsubmitted") ? WW_WAIT_UNSUBMITTED : 0,
-		agent_time_option("wait_ms"), NULL);
-}
+		agent_time_option("wait_ms"), NULL))
 
-static ww_status obey_hold(void)
+COMMAND(sync, hold)
 {
 	if (!sync_agent.held)
 		sync_agent.held = timeline_make(0, 0);
@@ -163,15 +119,9 @@ static ww_status obey_hold(void)
 	return WW_OK;
 }
 
-static ww_status obey_go(void)
-{
-	return ww_timeline_signal(sync_agent.held, sync_agent.holds);
-}
+COMMAND_CALL(sync, go, ww_timeline_signal(sync_agent.held, sync_agent.holds))
 
-static ww_status obey_sync(void)
-{
-	return ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL);
-}
+COMMAND_CALL(sync, sync, ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL))
 
 static uint32_t state_of(const char *name)
 {
@@ -180,14 +130,11 @@ static uint32_t state_of(const char *name)
 	return strcmp(name, "closed") ? WW_TIMELINE_LOST : WW_TIMELINE_CLOSED;
 }
 
-static ww_status obey_is(void)
-{
+COMMAND_DO(sync, is,
 	timeline_must_be(agent_timeline(1), state_of(agent_word(2)), agent_number(3),
-		agent_number(4));
-	return WW_OK;
-}
+		agent_number(4)))
 
-static ww_status obey_lost_is(void)
+COMMAND(sync, lost_is)
 {
 	struct ww_timeline_info info = timeline_info(agent_timeline(1));
 
@@ -203,29 +150,19 @@ static ww_status obey_lost_is(void)
 
 #define RELAY_WORDS 256
 
-static ww_status obey_share(void)
+COMMAND_BROKER(sync, share)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-
 	sync_agent.memory = memory_make(agent_device(), WW_MEMORY_HOST, RELAY_WORDS * 4);
 	memory_must_be(sync_agent.memory, 0);
-	return status
-		? status
-		: ww_memory_put(sync_agent.memory, broker, agent_word(1),
-			  WW_PARAMS(struct ww_put_params, .mode = 0666, .state = WW_STATE_SHARED),
-			  0, NULL);
+	return ww_memory_put(sync_agent.memory, broker, agent_word(1),
+		WW_PARAMS(struct ww_put_params, .mode = 0666, .state = WW_STATE_SHARED), 0, NULL);
 }
 
-static ww_status obey_take(void)
+COMMAND_BROKER(sync, take)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-
-	return status ? status
-		      : ww_memory_get(agent_device(), broker, agent_word(1),
-				WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
-				&sync_agent.memory, NULL);
+	return ww_memory_get(agent_device(), broker, agent_word(1),
+		WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
+		&sync_agent.memory, NULL);
 }
 
 /* Waits for the other's round, keeps what it wrote in a row of its own, and writes the next. */
@@ -243,7 +180,7 @@ static void relay_round(ww_memory *rows, uint32_t *words, uint64_t round, bool i
 	MUST_OK(ww_timeline_stream_signal(agent_timeline(1), agent_stream(), round));
 }
 
-static ww_status obey_relay(void)
+COMMAND(sync, relay)
 {
 	uint64_t rounds = agent_number(3);
 	bool is_first = !strcmp(agent_word(4), "first");
@@ -264,7 +201,6 @@ static ww_status obey_relay(void)
 
 static void let_go(void)
 {
-	ww_stream_unref(sync_agent.stream);
 	ww_timeline_unref(sync_agent.held);
 	ww_memory_unref(sync_agent.memory);
 	for (size_t i = 0; i < CHECK_COUNT(sync_agent.timelines); i++)
@@ -272,81 +208,30 @@ static void let_go(void)
 	ww_barrier_unref(sync_agent.barrier);
 }
 
-static void serve(void)
-{
-	static const struct agent_command commands[] = {
-		{"create", obey_create},
-		{"put", obey_put},
-		{"get", obey_get},
-		{"export", obey_export},
-		{"import", obey_import},
-		{"unref", obey_unref},
-		{"exit", obey_exit},
-		{"signal", obey_signal},
-		{"stream_signal", obey_stream_signal},
-		{"wait", obey_wait},
-		{"query", obey_query},
-		{"stream_wait", obey_stream_wait},
-		{"hold", obey_hold},
-		{"go", obey_go},
-		{"sync", obey_sync},
-		{"is", obey_is},
-		{"lost_is", obey_lost_is},
-		{"relay", obey_relay},
-		{"unlike", obey_unlike},
-		{"unlike_end", obey_unlike_end},
-		{"map_page", obey_map_page},
-		{"protect_page", obey_protect_page},
-		{"reopen_page", obey_reopen_page},
-		{"private_page", obey_private_page},
-		{"fill_page", obey_fill_page},
-		{"store_page", obey_store_page},
-		{"stream_store_page", obey_stream_store_page},
-		{"create_barrier", obey_create_barrier},
-		{"join", obey_join},
-		{"arrive", obey_arrive},
-		{"meet", obey_meet},
-		{"rounds", obey_rounds},
-		{"leave", obey_leave},
-		{"member_is", obey_member_is},
-		{"forge_replaced", obey_forge_replaced},
-		{"share", obey_share},
-		{"take", obey_take},
-	};
-
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
-
-ROLE(sync_agent)
-{
-	serve();
-}
+AGENTS(sync, let_go)
 
 ROLE(sync_container)
 {
 	if (container_enter(count, arguments))
-		serve();
+		agent_serve("sync", let_go);
 }
 
 /* --- the case's side --- */
 
 void sync_start(struct child *agent, const struct child_options *options)
 {
-	child_start(agent, "sync_agent", options);
+	child_start(agent, "sync", options);
 }
 
 void sync_start_user(struct child *agent, const char *who)
 {
-	sync_start(agent, NULL);
-	agent_must(agent, WW_OK, "user %s", who);
+	agent_begin(agent, "sync", "user %s", who);
 }
 
 void sync_start_pair(struct child agents[2])
 {
 	for (int i = 0; i < 2; i++) {
-		sync_start(&agents[i], NULL);
-		agent_must(&agents[i], WW_OK, "create 0");
+		agent_begin(&agents[i], "sync", "create 0");
 		agent_must(&agents[i], WW_OK, "put 0 %s", i ? "b" : "a");
 	}
 	for (int i = 0; i < 2; i++)

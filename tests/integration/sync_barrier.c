@@ -16,39 +16,32 @@
 
 /* --- what agents do --- */
 
-ww_status obey_join(void)
+COMMAND_BROKER(sync, join)
 {
 	const char *name = agent_word(1);
 	uint32_t rank = strcmp(agent_word(2), "any") ? (uint32_t)agent_number(2)
 						     : WW_BARRIER_ANY_RANK;
 	uint64_t timeout_ns = agent_time_option("wait_ms");
 	struct ww_token token;
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 
 	MUST(!sync_agent.barrier);
-	if (status)
-		return status;
 	if (strcmp(name, "-"))
 		return ww_barrier_get(broker, name, rank, timeout_ns, NULL, &sync_agent.barrier);
 	MUST_EQUAL(sizeof(token), read(CHILD_SOCKET, &token, sizeof(token)));
 	return ww_barrier_import(broker, &token, rank, timeout_ns, NULL, &sync_agent.barrier);
 }
 
-ww_status obey_arrive(void)
-{
-	return ww_barrier_wait(sync_agent.barrier, agent_time_option("wait_ms"), NULL);
-}
+COMMAND_CALL(sync, arrive, ww_barrier_wait(sync_agent.barrier, agent_time_option("wait_ms"), NULL))
 
 /* Joins, and arrives at the first round. */
-ww_status obey_meet(void)
+COMMAND(sync, meet)
 {
 	ww_status status = obey_join();
 
 	return status == WW_OK ? obey_arrive() : status;
 }
 
-ww_status obey_rounds(void)
+COMMAND(sync, rounds)
 {
 	uint64_t rounds = agent_number(1);
 	ww_status status = WW_OK;
@@ -58,25 +51,16 @@ ww_status obey_rounds(void)
 	return status;
 }
 
-ww_status obey_create_barrier(void)
+COMMAND_BROKER(sync, create_barrier)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
-
-	if (status)
-		return status;
 	return ww_barrier_create(broker, agent_word(1),
 		WW_PARAMS(struct ww_barrier_params, .count = (uint32_t)agent_number(2)), NULL,
 		NULL);
 }
 
-ww_status obey_leave(void)
-{
-	sync_agent.barrier = ww_barrier_unref(sync_agent.barrier);
-	return WW_OK;
-}
+COMMAND_DO(sync, leave, sync_agent.barrier = ww_barrier_unref(sync_agent.barrier))
 
-ww_status obey_member_is(void)
+COMMAND(sync, member_is)
 {
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	uint32_t broken = strcmp(agent_word(3), "nobody") ? (uint32_t)agent_number(3) : UINT32_MAX;
@@ -91,7 +75,7 @@ ww_status obey_member_is(void)
 }
 
 /* Stores in the own page, as a hostile member may, that the barrier was replaced. */
-ww_status obey_forge_replaced(void)
+COMMAND(sync, forge_replaced)
 {
 	const ww_barrier *barrier = sync_agent.barrier;
 
@@ -235,8 +219,7 @@ static void must_hear_of(int dead, const char *pid)
 		if (i == dead)
 			continue;
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
-		agent_tell(&members[i], "arrive wait_ms=forever");
-		agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
+		agent_refuses(&members[i], WW_ERR_PEER_LOST, pid, "arrive wait_ms=forever");
 		agent_must(&members[i], WW_OK, "member_is %d 5 %d", i, dead);
 	}
 	end_members();
@@ -274,8 +257,7 @@ CASE(barrier_replaced, 0)
 		if (i == 2)
 			agent_tell(&members[i], "arrive wait_ms=forever");
 		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "it was replaced");
-		agent_tell(&members[i], "arrive");
-		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "it was replaced");
+		agent_refuses(&members[i], WW_ERR_PEER_LOST, "it was replaced", "arrive");
 		agent_must(&members[i], WW_OK, "leave");
 	}
 	for (int i = 0; i < 2; i++)
@@ -298,8 +280,7 @@ CASE(barrier_member_cannot_replace, 0)
 	agent_must(&members[1], WW_ERR_PEER_LOST, "arrive");
 	agent_must(&members[0], WW_TIMED_OUT, "arrive wait_ms=10");
 	agent_must(&members[1], WW_OK, "leave");
-	agent_tell(&members[0], "arrive wait_ms=forever");
-	agent_answers_with(&members[0], WW_ERR_PEER_LOST, "left");
+	agent_refuses(&members[0], WW_ERR_PEER_LOST, "left", "arrive wait_ms=forever");
 	end_members();
 }
 
@@ -406,8 +387,8 @@ CASE(barrier_died_before_all_joined, 0)
 	sync_start(&members[1], NULL);
 	for (int i = 0; i < MEMBERS; i++) {
 		agent_send_token(&members[i], &created);
-		agent_tell(&members[i], "join - %d wait_ms=forever", i);
-		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "member ");
+		agent_refuses(&members[i], WW_ERR_PEER_LOST, "member ", "join - %d wait_ms=forever",
+			i);
 	}
 	begin_anew();
 }
@@ -415,8 +396,7 @@ CASE(barrier_died_before_all_joined, 0)
 static void join_by_token(struct child *member, const char *words, const char *pid)
 {
 	agent_send_token(member, &created);
-	agent_tell(member, "%s", words);
-	agent_answers_with(member, WW_ERR_PEER_LOST, pid);
+	agent_refuses(member, WW_ERR_PEER_LOST, pid, "%s", words);
 }
 
 /*
@@ -514,8 +494,7 @@ static void end_early(enum end end)
 		agent_tell(&members[2], "arrive wait_ms=forever");
 	}
 	agent_answers_with(&members[2], WW_ERR_PEER_LOST, pid);
-	agent_tell(&members[0], "arrive wait_ms=forever");
-	agent_answers_with(&members[0], WW_ERR_PEER_LOST, pid);
+	agent_refuses(&members[0], WW_ERR_PEER_LOST, pid, "arrive wait_ms=forever");
 	end_members();
 }
 
@@ -570,8 +549,7 @@ CASE(barrier_creator_killed_before_members_join, 0)
 	struct child creator;
 
 	scene_begin();
-	sync_start(&creator, NULL);
-	agent_must(&creator, WW_OK, "create_barrier x %d", MEMBERS);
+	agent_begin(&creator, "sync", "create_barrier x %d", MEMBERS);
 	scene_has_holders(2);
 	child_kill(&creator);
 	scene_has_holders(1);

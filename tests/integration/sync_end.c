@@ -21,8 +21,7 @@ static struct {
 static void begin(void)
 {
 	scene_begin();
-	sync_start(&cast.signaller, NULL);
-	agent_must(&cast.signaller, WW_OK, "create 0");
+	agent_begin(&cast.signaller, "sync", "create 0");
 	agent_must(&cast.signaller, WW_OK, "put 0 x");
 	agent_must(&cast.signaller, WW_OK, "signal 0 3");
 	agent_must(&cast.signaller, WW_OK, "export 0");
@@ -91,8 +90,7 @@ END_CASE(end_by_kill_with_streams, NEEDS_VALUES)
 	child_kill(&cast.signaller);
 	both_are_told();
 	for (int i = 0; i < 2; i++) {
-		agent_tell(&cast.waiters[i], "sync");
-		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+		agent_refuses(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid, "sync");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "stream_wait 0 1");
 		agent_must(&cast.waiters[i], WW_OK, "create 1");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "stream_signal 1 1");
@@ -142,8 +140,7 @@ END_CASE(end_with_stream_pending, NEEDS_VALUES)
 	agent_must(&cast.signaller, WW_OK, "go");
 	both_answer();
 	agent_must(&cast.waiters[0], WW_OK, "sync");
-	agent_tell(&cast.waiters[1], "sync");
-	agent_answers_with(&cast.waiters[1], WW_ERR_PEER_LOST, "closed");
+	agent_refuses(&cast.waiters[1], WW_ERR_PEER_LOST, "closed", "sync");
 }
 
 /* A waiter is nobody's business, also when its stream waits. */
@@ -154,8 +151,7 @@ END_CASE(end_of_waiter, NEEDS_VALUES)
 	child_kill(&cast.waiters[0]);
 	agent_must(&cast.signaller, WW_OK, "signal 0 9");
 	agent_must(&cast.waiters[1], WW_OK, "wait 0 9 wait_ms=forever");
-	sync_start(&cast.waiters[0], NULL);
-	agent_must(&cast.waiters[0], WW_OK, "get 0 x");
+	agent_begin(&cast.waiters[0], "sync", "get 0 x");
 	agent_must(&cast.waiters[0], WW_OK, "is 0 live 9 9");
 }
 
@@ -202,8 +198,7 @@ END_CASE(end_after_broker_restart, NEEDS_VALUES)
 	agent_must(&cast.signaller, WW_OK, "signal 0 4");
 	both_answer();
 	agent_must(&cast.waiters[0], WW_OK, "sync");
-	sync_start(&third, NULL);
-	agent_must(&third, WW_OK, "get 0 x wait_ms=forever");
+	agent_begin(&third, "sync", "get 0 x wait_ms=forever");
 	agent_must(&cast.signaller, WW_OK, "export 0");
 	sync_pass_token(&cast.signaller, &third);
 	agent_must(&third, WW_OK, "import 1");

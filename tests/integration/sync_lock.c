@@ -122,7 +122,7 @@ static void play_anyhow(struct crowd *crowd, uint64_t steps)
 static struct crowd *played; /* by the last "unlike", until "unlike_end" */
 
 /* unlike OWN OTHER ROUNDS SEED first|second|anyhow */
-ww_status obey_unlike(void)
+COMMAND(sync, unlike)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 
@@ -138,7 +138,7 @@ ww_status obey_unlike(void)
 }
 
 /* Told when both sides have played: until then the other one may be looking names up here. */
-ww_status obey_unlike_end(void)
+COMMAND(sync, unlike_end)
 {
 	MUST(played);
 	crowd_end(played);

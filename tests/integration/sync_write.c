@@ -29,7 +29,7 @@ static ww_status refused_or_not(bool is_done)
 	return errno == EACCES || errno == EPERM ? WW_ERR_ACCESS : WW_ERR_SYSTEM;
 }
 
-ww_status obey_map_page(void)
+COMMAND(sync, map_page)
 {
 	const struct ww_signal_map *page = agent_timeline(1)->page;
 	void *mapped = mmap(NULL, page->cpu->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -38,7 +38,7 @@ ww_status obey_map_page(void)
 	return refused_or_not(mapped != MAP_FAILED);
 }
 
-ww_status obey_protect_page(void)
+COMMAND(sync, protect_page)
 {
 	const struct ww_signal_map *page = agent_timeline(1)->page;
 
@@ -46,7 +46,7 @@ ww_status obey_protect_page(void)
 }
 
 /* As any process can that sees a descriptor of its own. */
-ww_status obey_reopen_page(void)
+COMMAND(sync, reopen_page)
 {
 	char path[64];
 	int fd;
@@ -59,7 +59,7 @@ ww_status obey_reopen_page(void)
 }
 
 /* A copy of one's own can be written, and harms nobody. */
-ww_status obey_private_page(void)
+COMMAND(sync, private_page)
 {
 	const struct ww_timeline *timeline = agent_timeline(1);
 	const struct ww_signal_map *page = timeline->page;
@@ -75,7 +75,7 @@ ww_status obey_private_page(void)
 }
 
 /* Through the public interface, at the address that streams know the page by. */
-ww_status obey_fill_page(void)
+COMMAND(sync, fill_page)
 {
 	struct ww_mapping *mapping;
 	ww_status status = ww_signal_map_map(agent_timeline(1)->page, agent_device(), &mapping);
@@ -85,7 +85,7 @@ ww_status obey_fill_page(void)
 	return ww_stream_fill(agent_stream(), mapping->pointer, 9, 4, 64);
 }
 
-ww_status obey_store_page(void)
+COMMAND(sync, store_page)
 {
 	struct ww_layout_signal_cell *cell = agent_timeline(1)->cell;
 
@@ -95,7 +95,7 @@ ww_status obey_store_page(void)
 }
 
 /* Of a GPU it is a fault that its context does not survive; the host's thread ends its process. */
-ww_status obey_stream_store_page(void)
+COMMAND(sync, stream_store_page)
 {
 	struct ww_timeline *timeline = agent_timeline(1);
 	struct ww_stream *stream = agent_stream();
@@ -116,8 +116,7 @@ static struct child waiters[2];
 
 static void start(const char *user)
 {
-	sync_start(&signaller, NULL);
-	agent_must(&signaller, WW_OK, "create 0");
+	agent_begin(&signaller, "sync", "create 0");
 	agent_must(&signaller, WW_OK, "put 0 x mode=0644");
 	agent_must(&signaller, WW_OK, "signal 0 3");
 	for (int i = 0; i < 2; i++) {

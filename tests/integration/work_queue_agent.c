@@ -7,66 +7,40 @@
 #include <unistd.h>
 
 #include "integration/work_queue.h"
-#include "support/stream_gate.h"
 
 static struct {
 	ww_work_queue *queue;
-	ww_stream *stream;
-	struct gate gate;
-	bool is_closed; /* the gate */
-	uint64_t last;  /* frame sent or received */
+	uint64_t last; /* frame sent or received */
 	struct ww_frame held;
 } own;
 
-static uint32_t option(const char *name)
-{
-	return (uint32_t)agent_number_option(name, 10);
-}
-
-static ww_stream *stream(void)
-{
-	if (!own.stream)
-		own.stream = stream_make(agent_device());
-	return own.stream;
-}
-
-static ww_status obey_create(void)
+COMMAND_BROKER(work_queue, create)
 {
 	const struct ww_work_queue_params *params = WW_PARAMS(struct ww_work_queue_params,
-		.role = option("role"), .slot_bytes = SLOT_BYTES, .slots = option("slots"),
-		.attempts_max = option("attempts"), .failed_max = option("failed"),
-		.consumers_max = option("consumers"), .producers_max = option("producers"),
+		.role = agent_option("role"), .slot_bytes = SLOT_BYTES,
+		.slots = agent_option("slots"), .attempts_max = agent_option("attempts"),
+		.failed_max = agent_option("failed"), .consumers_max = agent_option("consumers"),
+		.producers_max = agent_option("producers"),
 		.mode = (uint32_t)agent_number_option("mode", 8));
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
 
-	return status ? status
-		      : ww_work_queue_create(agent_device(), broker, agent_word(1), params, NULL,
-				&own.queue);
-}
-
-static ww_status join(ww_broker *broker)
-{
-	return ww_work_queue_get(agent_device(), broker, agent_word(1),
-		MEMBER((uint32_t)agent_number(2)), 0, NULL, &own.queue);
+	return ww_work_queue_create(agent_device(), broker, agent_word(1), params, NULL,
+		&own.queue);
 }
 
 /* until_free: as long as all entries are taken. */
-static ww_status obey_join(void)
+COMMAND_BROKER(work_queue, join)
 {
-	ww_broker *broker;
-	ww_status status = agent_broker(&broker);
+	ww_status status;
 
 	MUST(!own.queue);
-	if (status != WW_OK)
-		return status;
-	status = join(broker);
-	while (status == WW_ERR_LIMIT && agent_has_option("until_free"))
-		status = join(broker);
+	do
+		status = ww_work_queue_get(agent_device(), broker, agent_word(1),
+			MEMBER((uint32_t)agent_number(2)), 0, NULL, &own.queue);
+	while (status == WW_ERR_LIMIT && agent_has_option("until_free"));
 	return status;
 }
 
-static ww_status obey_send(void)
+COMMAND(work_queue, send)
 {
 	uint64_t last = own.last + agent_number(1);
 
@@ -75,23 +49,17 @@ static ww_status obey_send(void)
 	return WW_OK;
 }
 
-static void close_gate(void)
-{
-	gate_close(&own.gate, stream());
-	own.is_closed = true;
-}
-
-static ww_status obey_stream_send(void)
+COMMAND(work_queue, stream_send)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 
-	MUST_OK(ww_work_queue_acquire(own.queue, stream(), WW_FOREVER, NULL, &frame));
-	close_gate();
+	MUST_OK(ww_work_queue_acquire(own.queue, agent_stream(), WW_FOREVER, NULL, &frame));
+	agent_hold_stream();
 	frame_write(&frame, ++own.last);
-	return ww_work_queue_publish(own.queue, &frame, stream());
+	return ww_work_queue_publish(own.queue, &frame, agent_stream());
 }
 
-static ww_status obey_acquire(void)
+COMMAND(work_queue, acquire)
 {
 	own.held = WW_INIT(struct ww_frame);
 	return ww_work_queue_acquire(own.queue, NULL, agent_time_option("wait_ms"), NULL,
@@ -104,7 +72,7 @@ static ww_status receive(ww_stream *by)
 	return ww_work_queue_receive(own.queue, by, WW_FOREVER, NULL, &own.held);
 }
 
-static ww_status obey_hold_any(void)
+COMMAND(work_queue, hold_any)
 {
 	uint64_t value;
 	ww_status status = receive(NULL);
@@ -116,7 +84,7 @@ static ww_status obey_hold_any(void)
 	return WW_OK;
 }
 
-static ww_status obey_hold(void)
+COMMAND(work_queue, hold)
 {
 	ww_status status = obey_hold_any();
 
@@ -127,26 +95,17 @@ static ww_status obey_hold(void)
 	return WW_OK;
 }
 
-static ww_status obey_stream_hold(void)
+COMMAND_CALL(work_queue, stream_hold, receive(agent_stream()))
+
+COMMAND_CALL(work_queue, done, ww_work_queue_acknowledge(own.queue, &own.held, NULL))
+
+COMMAND(work_queue, stream_done)
 {
-	return receive(stream());
+	agent_hold_stream();
+	return ww_work_queue_acknowledge(own.queue, &own.held, agent_stream());
 }
 
-static ww_status obey_done(void)
-{
-	return ww_work_queue_acknowledge(own.queue, &own.held, NULL);
-}
-
-static ww_status obey_stream_done(void)
-{
-	close_gate();
-	return ww_work_queue_acknowledge(own.queue, &own.held, stream());
-}
-
-static ww_status obey_reject(void)
-{
-	return ww_work_queue_reject(own.queue, &own.held);
-}
+COMMAND_CALL(work_queue, reject, ww_work_queue_reject(own.queue, &own.held))
 
 static ww_status take_one(void)
 {
@@ -159,7 +118,7 @@ static ww_status take_one(void)
 	return obey_done();
 }
 
-static ww_status obey_take(void)
+COMMAND(work_queue, take)
 {
 	ww_status status = WW_OK;
 
@@ -168,14 +127,14 @@ static ww_status obey_take(void)
 	return status;
 }
 
-static ww_status obey_no_more(void)
+COMMAND(work_queue, no_more)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
 
 	return ww_work_queue_receive(own.queue, NULL, agent_time_option("wait_ms"), NULL, &frame);
 }
 
-static ww_status obey_poll(void)
+COMMAND(work_queue, poll)
 {
 	struct pollfd look = {.events = POLLIN};
 	ww_status status = WW_TIMED_OUT;
@@ -190,7 +149,7 @@ static ww_status obey_poll(void)
 	return status == WW_OK ? obey_done() : status;
 }
 
-static ww_status obey_numbers(void)
+COMMAND(work_queue, numbers)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
 
@@ -200,19 +159,9 @@ static ww_status obey_numbers(void)
 	return WW_OK;
 }
 
-static ww_status obey_shut(void)
-{
-	return ww_work_queue_close(own.queue);
-}
+COMMAND_CALL(work_queue, shut, ww_work_queue_close(own.queue))
 
-static ww_status obey_go(void)
-{
-	gate_open(&own.gate);
-	own.is_closed = false;
-	return WW_OK;
-}
-
-static ww_status obey_leave(void)
+COMMAND(work_queue, leave)
 {
 	own.queue = ww_work_queue_unref(own.queue);
 	own.last = 0;
@@ -221,42 +170,12 @@ static ww_status obey_leave(void)
 
 static void let_go(void)
 {
-	if (own.is_closed)
-		gate_open(&own.gate);
 	own.queue = ww_work_queue_unref(own.queue);
-	own.stream = ww_stream_unref(own.stream);
 }
 
-static const struct agent_command commands[] = {
-	{"create", obey_create},
-	{"join", obey_join},
-	{"send", obey_send},
-	{"stream_send", obey_stream_send},
-	{"acquire", obey_acquire},
-	{"hold", obey_hold},
-	{"hold_any", obey_hold_any},
-	{"stream_hold", obey_stream_hold},
-	{"done", obey_done},
-	{"stream_done", obey_stream_done},
-	{"reject", obey_reject},
-	{"take", obey_take},
-	{"no_more", obey_no_more},
-	{"poll", obey_poll},
-	{"numbers", obey_numbers},
-	{"shut", obey_shut},
-	{"go", obey_go},
-	{"leave", obey_leave},
-};
-
-ROLE(role_work_queue)
-{
-	(void)count;
-	(void)arguments;
-	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	agent_serve();
-}
+AGENTS(work_queue, let_go)
 
 void queue_start(struct child *agent)
 {
-	child_start(agent, "role_work_queue", NULL);
+	child_start(agent, "work_queue", NULL);
 }

@@ -16,11 +16,9 @@ static struct child *const consumer = &consumers[0];
 /* The producer, and so many of the consumers. */
 static void start_all(int count, const char *options)
 {
-	queue_start(&producer);
-	agent_must(&producer, WW_OK, "create q role=2 %s", options);
+	agent_begin(&producer, "work_queue", "create q role=2 %s", options);
 	for (int i = 0; i < count; i++) {
-		queue_start(&consumers[i]);
-		agent_must(&consumers[i], WW_OK, "join q 3");
+		agent_begin(&consumers[i], "work_queue", "join q 3");
 	}
 }
 
@@ -104,13 +102,11 @@ SCENE_CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
 	start_all(0, "attempts=2 slots=1");
 	agent_must(&producer, WW_OK, "send 1");
 	for (int i = 1; i <= 2; i++) {
-		queue_start(consumer);
-		agent_must(consumer, WW_OK, "join q 3");
+		agent_begin(consumer, "work_queue", "join q 3");
 		agent_must(consumer, WW_OK, "hold 1 %d", i);
 		child_kill(consumer);
 	}
-	queue_start(&failed);
-	agent_must(&failed, WW_OK, "join q 4");
+	agent_begin(&failed, "work_queue", "join q 4");
 	agent_must(&failed, WW_OK, "hold 1 3");
 	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=0");
 	agent_must(&failed, WW_OK, "done");
@@ -165,16 +161,13 @@ SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 {
 	struct child keeper;
 
-	queue_start(&keeper);
-	agent_must(&keeper, WW_OK, "create q");
-	queue_start(&producer);
-	agent_must(&producer, WW_OK, "join q 2");
+	agent_begin(&keeper, "work_queue", "create q");
+	agent_begin(&producer, "work_queue", "join q 2");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&producer, WW_OK, "stream_send");
 	child_kill(&producer);
 	scene_has_holders(2);
-	queue_start(consumer);
-	agent_must(consumer, WW_OK, "join q 3");
+	agent_begin(consumer, "work_queue", "join q 3");
 	agent_must(consumer, WW_OK, "take 2");
 	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
 	agent_must(consumer, WW_OK, "numbers 2 1");
@@ -216,8 +209,7 @@ SCENE_CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 	agent_must(&consumers[0], WW_OK, "stream_hold");
 	child_kill(&producer);
 	scene_has_holders(3);
-	agent_tell(&consumers[0], "done");
-	agent_answers_with(&consumers[0], WW_ERR_PEER_LOST, "never complete");
+	agent_refuses(&consumers[0], WW_ERR_PEER_LOST, "never complete", "done");
 	agent_must(&consumers[1], WW_OK, "hold 2 1");
 	agent_must(&consumers[1], WW_OK, "done");
 	agent_must(&consumers[0], WW_TIMED_OUT, "no_more wait_ms=0");
@@ -233,8 +225,7 @@ SCENE_CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
 	agent_must(consumer, WW_OK, "done");
 	child_kill(&producer);
 	scene_has_holders(2);
-	agent_tell(consumer, "no_more wait_ms=forever");
-	agent_answers_with(consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_refuses(consumer, WW_ERR_PEER_LOST, "never complete", "no_more wait_ms=forever");
 	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
 }
 
@@ -251,8 +242,7 @@ SCENE_CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 	scene_restart_broker();
 	agent_must(&producer, WW_OK, "send 2");
 	agent_must(&consumers[1], WW_OK, "take 3");
-	queue_start(&late);
-	agent_must(&late, WW_OK, "join q 3");
+	agent_begin(&late, "work_queue", "join q 3");
 	child_kill(&consumers[0]);
 	agent_must(&late, WW_OK, "hold 1 2");
 	agent_must(&late, WW_OK, "done");
@@ -329,8 +319,6 @@ ROLE(role_work_queue_consumer)
 	uint64_t next = 1;
 	uint64_t value;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", MEMBER(WW_WORK_QUEUE_CONSUMER),
 		WW_FOREVER, NULL, &queue));
 	role_tell("joined");
@@ -404,8 +392,6 @@ ROLE(role_work_queue_producer)
 {
 	ww_work_queue *queue;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", MEMBER(WW_WORK_QUEUE_PRODUCER),
 		WW_FOREVER, NULL, &queue));
 	for (uint64_t value = 1;; value++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent.c - commands, one function each, and the case's side of the dialogue
+ * agent.c - commands, and the case's side of the dialogue
  *
  * An answer is the name of a status, and behind it the record's sentence, for the reader of a
  * failed test.
@@ -18,12 +18,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <warpway/warpway.h>
 
 #include "support/broker.h"
 #include "support/check.h"
+#include "support/stream_gate.h"
 #include "support/subject.h"
 
 #define WORDS_MAX   24
@@ -31,8 +34,11 @@
 #define NS_PER_MS   UINT64_C(1000000)
 
 static ww_device *device;
-static ww_broker *broker;
+static ww_broker *connection;
+static ww_stream *stream;
 static ww_memory *memory;
+static struct gate gate;
+static bool is_closed; /* the gate */
 
 /* --- words --- */
 
@@ -102,7 +108,12 @@ uint64_t agent_time_option(const char *name)
 	return strtoull(value, NULL, 10) * NS_PER_MS;
 }
 
-static uint32_t access_option(void)
+uint32_t agent_option(const char *name)
+{
+	return (uint32_t)agent_number_option(name, 10);
+}
+
+uint32_t agent_access(void)
 {
 	return agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
 }
@@ -118,10 +129,23 @@ ww_device *agent_device(void)
 
 ww_status agent_broker(ww_broker **out_broker)
 {
-	ww_status status = broker ? WW_OK : broker_open_patient(NULL, &broker);
+	ww_status status = connection ? WW_OK : broker_open_patient(NULL, &connection);
 
-	*out_broker = broker;
+	*out_broker = connection;
 	return status;
+}
+
+ww_stream *agent_stream(void)
+{
+	if (!stream)
+		stream = stream_make(agent_device());
+	return stream;
+}
+
+void agent_hold_stream(void)
+{
+	gate_close(&gate, agent_stream());
+	is_closed = true;
 }
 
 ww_memory **agent_memory(void)
@@ -129,14 +153,14 @@ ww_memory **agent_memory(void)
 	return &memory;
 }
 
-static ww_status need_broker(void)
+COMMAND(agent, open)
 {
 	(void)agent_device();
 	return agent_broker(&(ww_broker *){NULL});
 }
 
 /* What a change of user takes away: looking into its own /proc, and dying with its parent. */
-static ww_status obey_user(void)
+COMMAND(agent, user)
 {
 	uid_t uid = (uid_t)atoi(agent_word(1));
 	gid_t gid = (gid_t)atoi(agent_word(2));
@@ -155,7 +179,7 @@ static ww_status obey_user(void)
 	return WW_OK;
 }
 
-static ww_status obey_make(void)
+COMMAND(agent, make)
 {
 	uint32_t kind = strcmp(agent_word(1), "host") ? WW_MEMORY_VMM : WW_MEMORY_HOST;
 
@@ -205,45 +229,34 @@ static const struct ww_array *array_option(struct ww_array *array)
 	return array;
 }
 
-static ww_status obey_put(void)
+COMMAND_BROKER(agent, put)
 {
 	struct ww_array array;
 	const struct ww_put_params *params = WW_PARAMS(struct ww_put_params,
 		.mode = (uint32_t)agent_number_option("mode", 8), .life = life_option(),
-		.state = state_of(agent_find_option("state")),
-		.gid = (uint32_t)agent_number_option("gid", 10),
+		.state = state_of(agent_find_option("state")), .gid = agent_option("gid"),
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
 		.ttl_ns = agent_time_option("ttl_ms"), .array = array_option(&array));
-	ww_status status = need_broker();
 
-	if (status != WW_OK)
-		return status;
 	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, params,
 		agent_time_option("wait_ms"), NULL);
 }
 
-static ww_status obey_seal(void)
-{
-	return ww_memory_publish(memory, broker, state_of(agent_word(1)), NULL);
-}
+COMMAND_CALL(agent, seal, ww_memory_publish(memory, connection, state_of(agent_word(1)), NULL))
 
-static ww_status obey_get(void)
+COMMAND_BROKER(agent, get)
 {
 	const char *owner = agent_find_option("owner");
 	const struct ww_get_params *params = WW_PARAMS(struct ww_get_params,
-		.access = access_option(), .flags = owner ? WW_GET_FROM_OWNER : 0,
+		.access = agent_access(), .flags = owner ? WW_GET_FROM_OWNER : 0,
 		.owner = owner ? (uint32_t)atoi(owner) : 0);
-	ww_status status = need_broker();
 
 	MUST(!memory);
-	if (status != WW_OK)
-		return status;
-	return ww_memory_get(device, broker, agent_word(1), params, agent_time_option("wait_ms"),
-		NULL, &memory, NULL);
+	return ww_memory_get(agent_device(), broker, agent_word(1), params,
+		agent_time_option("wait_ms"), NULL, &memory, NULL);
 }
 
-/* Where a token goes or comes from: file=PATH, else the socket. */
-int agent_open_token(int flags)
+static int open_token(int flags)
 {
 	const char *path = agent_find_option("file");
 	int fd = path ? open(path, flags | O_CLOEXEC, 0600) : dup(CHILD_SOCKET);
@@ -252,66 +265,57 @@ int agent_open_token(int flags)
 	return fd;
 }
 
-static ww_status obey_export(void)
+void agent_say(const struct ww_token *token)
+{
+	OWN(fd) int fd = open_token(O_WRONLY | O_CREAT | O_TRUNC);
+
+	MUST_EQUAL(sizeof(*token), write(fd, token, sizeof(*token)));
+}
+
+struct ww_token agent_heard(void)
+{
+	struct ww_token token;
+	OWN(fd) int fd = open_token(O_RDONLY);
+
+	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
+	return token;
+}
+
+COMMAND_BROKER(agent, export)
 {
 	struct ww_array array;
 	const struct ww_export_params *params = WW_PARAMS(struct ww_export_params,
-		.access = access_option(), .offset = agent_number_option("offset", 10),
+		.access = agent_access(), .offset = agent_number_option("offset", 10),
 		.bytes = agent_number_option("bytes", 10),
-		.escrow_ns = agent_time_option("escrow_ms"),
-		.uses = (uint32_t)agent_number_option("uses", 10),
+		.escrow_ns = agent_time_option("escrow_ms"), .uses = agent_option("uses"),
 		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0,
 		.array = array_option(&array));
 	struct ww_token token;
-	ww_status status = need_broker();
-	int fd;
+	ww_status status = ww_memory_export(memory, broker, params, NULL, &token);
 
 	if (status == WW_OK)
-		status = ww_memory_export(memory, broker, params, NULL, &token);
-	if (status != WW_OK)
-		return status;
-	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
-	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
-	close(fd);
-	return WW_OK;
+		agent_say(&token);
+	return status;
 }
 
-static ww_status obey_revoke(void)
-{
-	return ww_memory_revoke(memory, broker, NULL);
-}
+COMMAND_CALL(agent, revoke, ww_memory_revoke(memory, connection, NULL))
 
-static ww_status obey_import(void)
+COMMAND_BROKER(agent, import)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_token token;
-	ww_status status = need_broker();
-	int fd = agent_open_token(O_RDONLY);
+	struct ww_token token = agent_heard();
 
 	MUST(!memory);
-	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	close(fd);
-	if (status != WW_OK)
-		return status;
-	return ww_memory_import(device, broker, &token,
-		WW_PARAMS(struct ww_import_params, .access = access_option()), NULL, &memory,
-		&info);
+	return ww_memory_import(agent_device(), broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = agent_access()), NULL, &memory, &info);
 }
 
-static ww_status obey_write(void)
-{
-	pattern_write(memory, (uint32_t)atoi(agent_word(1)));
-	return WW_OK;
-}
+COMMAND_DO(agent, write, pattern_write(memory, (uint32_t)atoi(agent_word(1))))
 
-static ww_status obey_verify(void)
-{
-	pattern_verify(memory, (uint32_t)atoi(agent_word(1)));
-	return WW_OK;
-}
+COMMAND_DO(agent, verify, pattern_verify(memory, (uint32_t)atoi(agent_word(1))))
 
 /* WW_ERR_ACCESS: the kernel refuses. */
-static ww_status obey_map_write(void)
+COMMAND(agent, map_write)
 {
 	struct ww_memory_description description;
 	void *pointer;
@@ -327,7 +331,7 @@ static ww_status obey_map_write(void)
 }
 
 /* WW_ERR_ACCESS: the kernel opens the file behind the memory for reading only. */
-static ww_status obey_reopen(void)
+COMMAND(agent, reopen)
 {
 	struct ww_memory_description description;
 	char path[64];
@@ -344,61 +348,40 @@ static ww_status obey_reopen(void)
 	return WW_OK;
 }
 
-static ww_status obey_remove(void)
+COMMAND_BROKER(agent, remove)
 {
-	ww_status status = need_broker();
-
-	return status != WW_OK ? status : ww_broker_remove(broker, agent_word(1));
+	return ww_broker_remove(broker, agent_word(1));
 }
 
-static ww_status obey_stat(void)
+COMMAND_BROKER(agent, stat)
 {
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	ww_status status = need_broker();
-
-	return status != WW_OK ? status : ww_broker_stat(broker, agent_word(1), &info);
+	return ww_broker_stat(broker, agent_word(1), &WW_INIT(struct ww_object_info));
 }
 
-static ww_status obey_list(void)
+COMMAND_BROKER(agent, list)
 {
 	OWN(snapshot) ww_snapshot *snapshot = NULL;
-	ww_status status = need_broker();
 
-	if (status == WW_OK)
-		status = ww_snapshot_create(broker, NULL,
-			WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
-				WW_SNAPSHOT_HOLDS,
-			&snapshot);
-	return status;
+	return ww_snapshot_create(broker, NULL,
+		WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS | WW_SNAPSHOT_HOLDS,
+		&snapshot);
 }
 
-static ww_status obey_watch(void)
+COMMAND_BROKER(agent, watch)
 {
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	OWN(watch) ww_watch *watch = NULL;
-	ww_status status = need_broker();
+	ww_status status = ww_watch_create(broker, NULL, WW_WATCH_EXISTING, &watch);
 
-	if (status == WW_OK)
-		status = ww_watch_create(broker, NULL, WW_WATCH_EXISTING, &watch);
-	if (status == WW_OK)
-		status = ww_watch_next(watch, WW_FOREVER, NULL, &event);
-	return status;
+	return status ? status : ww_watch_next(watch, WW_FOREVER, NULL, &event);
 }
 
-static ww_status obey_drop(void)
-{
-	memory = ww_memory_unref(memory);
-	return WW_OK;
-}
+COMMAND_DO(agent, drop, memory = ww_memory_unref(memory))
 
-static ww_status obey_close(void)
-{
-	broker = ww_broker_unref(broker);
-	return WW_OK;
-}
+COMMAND_DO(agent, close, connection = ww_broker_unref(connection))
 
 /* No use of the library there: only descriptors stay open in it. */
-static ww_status obey_fork(void)
+COMMAND(agent, fork)
 {
 	pid_t pid = fork();
 	char byte;
@@ -412,65 +395,84 @@ static ww_status obey_fork(void)
 	return WW_OK;
 }
 
-static const struct agent_command commands[] = {
-	{"user", obey_user},
-	{"open", need_broker},
-	{"make", obey_make},
-	{"put", obey_put},
-	{"seal", obey_seal},
-	{"get", obey_get},
-	{"export", obey_export},
-	{"revoke", obey_revoke},
-	{"import", obey_import},
-	{"write", obey_write},
-	{"verify", obey_verify},
-	{"map_write", obey_map_write},
-	{"reopen", obey_reopen},
-	{"remove", obey_remove},
-	{"stat", obey_stat},
-	{"list", obey_list},
-	{"watch", obey_watch},
-	{"drop", obey_drop},
-	{"close", obey_close},
-	{"fork", obey_fork},
-};
-
-static const struct agent_command *more;
-static size_t more_count;
-static void (*let_go_more)(void);
-
-void agent_extend(const struct agent_command *added, size_t count, void (*let_go)(void))
+static void let_stream_go(void)
 {
-	more = added;
-	more_count = count;
-	let_go_more = let_go;
+	if (is_closed)
+		gate_open(&gate);
+	is_closed = false;
+}
+
+COMMAND_DO(agent, go, let_stream_go())
+
+COMMAND(agent, cut)
+{
+	const char *address = getenv("WARPWAY_BROKER");
+	int count = 0;
+
+	for (int fd = CHILD_CONTROL + 1; fd < 256; fd++) {
+		struct sockaddr_un peer = {0}; /* of a pair it has no path */
+		socklen_t bytes = sizeof(peer) - 1;
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
+			peer.sun_family == AF_UNIX && !strcmp(peer.sun_path, address)) {
+			MUST_CALL(shutdown(fd, SHUT_RDWR));
+			count++;
+		}
+	}
+	MUST_EQUAL(1, count);
+	return WW_OK;
+}
+
+/* --- obeying --- */
+
+static struct agent_command *commands;
+static const char *own_kind;
+static void (*let_go_own)(void);
+
+void agent_add(struct agent_command *command)
+{
+	command->next = commands;
+	commands = command;
+}
+
+static const struct agent_command *find_command(const char *kind)
+{
+	for (const struct agent_command *item = commands; item; item = item->next)
+		if (kind && !strcmp(kind, item->kind) && !strcmp(words[0], item->name))
+			return item;
+	return NULL;
 }
 
 ww_status agent_obey(char *command)
 {
+	const struct agent_command *found;
+
 	cut(command);
-	for (size_t i = 0; i < more_count; i++)
-		if (!strcmp(words[0], more[i].name))
-			return more[i].obey();
-	for (size_t i = 0; i < CHECK_COUNT(commands); i++)
-		if (!strcmp(words[0], commands[i].name))
-			return commands[i].obey();
-	FAIL("there is no command %s", words[0]);
+	found = find_command(own_kind);
+	if (!found)
+		found = find_command("agent");
+	if (!found)
+		FAIL("there is no command %s", words[0]);
+	return found->obey();
 }
 
 void agent_let_go(void)
 {
-	if (let_go_more)
-		let_go_more();
+	let_stream_go();
+	stream = ww_stream_unref(stream);
+	if (let_go_own)
+		let_go_own();
 	memory = ww_memory_unref(memory);
-	broker = ww_broker_unref(broker);
+	connection = ww_broker_unref(connection);
 	device = ww_device_unref(device);
 }
 
-void agent_serve(void)
+void agent_serve(const char *kind, void (*let_go)(void))
 {
 	char command[CHILD_WORD_BYTES];
 
+	own_kind = kind;
+	let_go_own = let_go;
 	while (role_hear_any(command) && strcmp(command, "end")) {
 		ww_status status = agent_obey(command);
 
@@ -480,10 +482,7 @@ void agent_serve(void)
 	agent_let_go();
 }
 
-ROLE(agent)
-{
-	agent_serve();
-}
+AGENTS(agent, NULL)
 
 /* --- the case's side --- */
 
@@ -521,27 +520,48 @@ ww_status agent_hear(struct child *agent)
 	FAIL("no status: %s", answer);
 }
 
-void agent_must(struct child *agent, ww_status expected, const char *format, ...)
-{
-	char command[CHILD_WORD_BYTES];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	child_tell(agent, "%s", command);
-	hear(agent, command, expected, "");
-}
+/* Says the command that a format and its arguments make. */
+#define TELL(agent, command, format)                                    \
+	do {                                                            \
+		va_list arguments;                                      \
+                                                                        \
+		va_start(arguments, format);                            \
+		vsnprintf(command, sizeof(command), format, arguments); \
+		va_end(arguments);                                      \
+		child_tell(agent, "%s", command);                       \
+	} while (0)
 
 void agent_tell(struct child *agent, const char *format, ...)
 {
 	char command[CHILD_WORD_BYTES];
-	va_list arguments;
 
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	child_tell(agent, "%s", command);
+	TELL(agent, command, format);
+}
+
+void agent_must(struct child *agent, ww_status expected, const char *format, ...)
+{
+	char command[CHILD_WORD_BYTES];
+
+	TELL(agent, command, format);
+	hear(agent, command, expected, "");
+}
+
+void agent_refuses(struct child *agent, ww_status expected, const char *word, const char *format,
+	...)
+{
+	char command[CHILD_WORD_BYTES];
+
+	TELL(agent, command, format);
+	hear(agent, command, expected, word);
+}
+
+void agent_begin(struct child *agent, const char *kind, const char *format, ...)
+{
+	char command[CHILD_WORD_BYTES];
+
+	child_start(agent, kind, NULL);
+	TELL(agent, command, format);
+	hear(agent, command, WW_OK, "");
 }
 
 void agent_answers(struct child *agent, ww_status expected)
