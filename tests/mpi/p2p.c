@@ -18,6 +18,21 @@ static int previous(void)
 	return (rank + ranks - 1) % ranks;
 }
 
+static void send_by(int way, const void *bytes)
+{
+	static int (*const ways[])(const void *, int, MPI_Datatype, int, int, MPI_Comm) = {MPI_Send,
+		MPI_Bsend, MPI_Ssend, MPI_Rsend};
+#if MPI_VERSION >= 4
+	static int (*const large[])(const void *, MPI_Count, MPI_Datatype, int, int,
+		MPI_Comm) = {MPI_Send_c, MPI_Bsend_c, MPI_Ssend_c, MPI_Rsend_c};
+
+	if (way >= 4)
+		OK(large[way - 4](bytes, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
+	else
+#endif
+		OK(ways[way](bytes, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
+}
+
 /* A ring: each rank sends once and receives once, without depending on buffers of the MPI. */
 static void around(int way)
 {
@@ -29,34 +44,7 @@ static void around(int way)
 	OK(MPI_Irecv(receive, BYTES, MPI_BYTE, previous(), way, MPI_COMM_WORLD, &request));
 	if (way % 4 == 3)
 		OK(MPI_Barrier(MPI_COMM_WORLD)); /* a ready send needs the receive */
-	switch (way) {
-	case 0:
-		OK(MPI_Send(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 1:
-		OK(MPI_Bsend(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 2:
-		OK(MPI_Ssend(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 3:
-		OK(MPI_Rsend(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-#if MPI_VERSION >= 4
-	case 4:
-		OK(MPI_Send_c(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 5:
-		OK(MPI_Bsend_c(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 6:
-		OK(MPI_Ssend_c(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-	case 7:
-		OK(MPI_Rsend_c(send, BYTES, MPI_BYTE, next(), way, MPI_COMM_WORLD));
-		break;
-#endif
-	}
+	send_by(way, send);
 	OK(MPI_Wait(&request, &status));
 	say_status("around", &status);
 	say_memory("around", receive, BYTES);

@@ -269,38 +269,18 @@ static void late_receive(void)
 
 static void make_send(int way, void *buffer, MPI_Request *out_request)
 {
-	switch (way) {
-	case 0:
-		OK(MPI_Send_init(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
-		break;
-	case 1:
-		OK(MPI_Bsend_init(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
-		break;
-	case 2:
-		OK(MPI_Ssend_init(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
-		break;
-	case 3:
-		OK(MPI_Rsend_init(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
-		break;
+	static int (*const ways[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+		MPI_Request *) = {MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init, MPI_Rsend_init};
 #if MPI_VERSION >= 4
-	case 4:
-		OK(MPI_Send_init_c(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD,
-			out_request));
-		break;
-	case 5:
-		OK(MPI_Bsend_init_c(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD,
-			out_request));
-		break;
-	case 6:
-		OK(MPI_Ssend_init_c(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD,
-			out_request));
-		break;
-	case 7:
-		OK(MPI_Rsend_init_c(buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD,
-			out_request));
-		break;
+	static int (*const large[])(const void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm,
+		MPI_Request *) = {MPI_Send_init_c, MPI_Bsend_init_c, MPI_Ssend_init_c,
+		MPI_Rsend_init_c};
+
+	if (way >= 4)
+		OK(large[way - 4](buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
+	else
 #endif
-	}
+		OK(ways[way](buffer, BYTES, MPI_BYTE, next(), 0, MPI_COMM_WORLD, out_request));
 }
 
 static void run_persistent(int way)
