@@ -10,14 +10,16 @@
 
 #include <string.h>
 
-static void put_int(void *data, int value)
+static ww_CUresult put_int(void *data, int value)
 {
 	memcpy(data, &value, sizeof(value));
+	return WW_CUDA_SUCCESS;
 }
 
-static void put_u64(void *data, uint64_t value)
+static ww_CUresult put_u64(void *data, uint64_t value)
 {
 	memcpy(data, &value, sizeof(value));
+	return WW_CUDA_SUCCESS;
 }
 
 static bool is_host(const struct fake_range *range)
@@ -43,8 +45,7 @@ static ww_CUresult device_pointer(const struct fake_range *range, uint64_t addre
 		return WW_CUDA_ERROR_INVALID_CONTEXT;
 	if (!access_flags(range))
 		return WW_CUDA_ERROR_INVALID_VALUE;
-	put_u64(data, address);
-	return WW_CUDA_SUCCESS;
+	return put_u64(data, address);
 }
 
 static int handle_types(const struct fake_range *range)
@@ -80,39 +81,29 @@ static ww_CUresult get_word(const struct fake_range *range, ww_CUpointer_attribu
 {
 	switch (attribute) {
 	case WW_CU_POINTER_ATTRIBUTE_CONTEXT:
-		put_u64(data, has_context(range) ? (uint64_t)(uintptr_t)range->context : 0);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, has_context(range) ? (uint64_t)(uintptr_t)range->context : 0);
 	case WW_CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		return device_pointer(range, address, data);
 	case WW_CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		if (range->physical)
 			return WW_CUDA_ERROR_INVALID_VALUE;
-		put_u64(data, address);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, address);
 	case WW_CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		put_u64(data, range->id);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, range->id);
 	case WW_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		put_u64(data, whole_of(range)->address);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, whole_of(range)->address);
 	case WW_CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		put_u64(data, whole_of(range)->bytes);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, whole_of(range)->bytes);
 	case WW_CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-		put_u64(data, (uint64_t)handle_types(range));
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, (uint64_t)handle_types(range));
 	case WW_CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		put_u64(data, (uint64_t)(uintptr_t)fake_pool_handle(range));
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, (uint64_t)(uintptr_t)fake_pool_handle(range));
 	case WW_CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-		put_u64(data, range->span.bytes);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, range->span.bytes);
 	case WW_CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-		put_u64(data, range->span.address);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, range->span.address);
 	case WW_CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-		put_u64(data, range->physical ? range->physical->block_id : range->id);
-		return WW_CUDA_SUCCESS;
+		return put_u64(data, range->physical ? range->physical->block_id : range->id);
 	default:
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	}
@@ -123,25 +114,20 @@ static ww_CUresult get(const struct fake_range *range, ww_CUpointer_attribute at
 {
 	switch (attribute) {
 	case WW_CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		put_int(data, is_host(range) ? WW_CU_MEMORYTYPE_HOST : WW_CU_MEMORYTYPE_DEVICE);
-		return WW_CUDA_SUCCESS;
+		return put_int(data,
+			is_host(range) ? WW_CU_MEMORYTYPE_HOST : WW_CU_MEMORYTYPE_DEVICE);
 	case WW_CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case WW_CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		put_int(data, range->kind == FAKE_RANGE_MANAGED);
-		return WW_CUDA_SUCCESS;
+		return put_int(data, range->kind == FAKE_RANGE_MANAGED);
 	case WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		put_int(data, ordinal_of(range));
-		return WW_CUDA_SUCCESS;
+		return put_int(data, ordinal_of(range));
 	case WW_CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case WW_CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		put_int(data, range->kind == FAKE_RANGE_ALLOC);
-		return WW_CUDA_SUCCESS;
+		return put_int(data, range->kind == FAKE_RANGE_ALLOC);
 	case WW_CU_POINTER_ATTRIBUTE_MAPPED:
-		put_int(data, 1);
-		return WW_CUDA_SUCCESS;
+		return put_int(data, 1);
 	case WW_CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		put_int(data, access_flags(range));
-		return WW_CUDA_SUCCESS;
+		return put_int(data, access_flags(range));
 	default:
 		return get_word(range, attribute, address, data);
 	}
