@@ -13,6 +13,7 @@
 #include "support/broker_case.h"
 #include "support/check.h"
 #include "support/driver.h"
+#include "support/needs.h"
 #include "support/subject.h"
 #include "support/work_queue.h"
 
@@ -151,7 +152,4 @@ CASE_CALL(work_queue_producer_killed_at_each_call, 0, kill_members("produce", fa
 CASE_CALL(work_queue_consumer_killed_beside_another, 0, kill_members("consume", true))
 CASE_CALL(work_queue_producer_killed_beside_another, 0, kill_members("produce", true))
 
-int main(int argc, char **argv)
-{
-	return crash_main("crash-work_queue", 0, "", argc, argv);
-}
+CHECK_MAIN(needs_main, .name = "crash-work_queue", .leaks = true)
