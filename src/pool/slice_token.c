@@ -176,13 +176,11 @@ void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns)
 
 uint64_t ww_slice_tries_left_ns(const struct ww_slice_tries *tries)
 {
-	uint64_t now_ns;
+	uint64_t left_ns = ww_clock_left_ns(tries->deadline_ns);
 
-	if (tries->count == 0 || tries->timeout_ns == 0 || tries->deadline_ns == WW_NEVER)
+	if (tries->count == 0 || tries->timeout_ns == 0)
 		return tries->timeout_ns;
-	now_ns = ww_clock_now_ns();
-	/* Not 0: a name that does not come has timed out. */
-	return now_ns < tries->deadline_ns ? tries->deadline_ns - now_ns : 1;
+	return left_ns ? left_ns : 1; /* not 0: a name that does not come has timed out */
 }
 
 bool ww_slice_tries_go_on(struct ww_slice_tries *tries, ww_status status, uint64_t part)

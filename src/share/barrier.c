@@ -33,15 +33,6 @@
 #define LOOK_FIRST_NS UINT64_C(50000000)
 #define LOOK_MOST_NS  UINT64_C(800000000)
 
-static void describe(struct ww_put_request *request, uint32_t count)
-{
-	struct ww_wire_barrier_ref ref = {.count = count};
-
-	memcpy(ref.barrier_id, request->put.id, sizeof(ref.barrier_id));
-	ww_barrier_ref_write(&ref, request->put.description);
-	request->put.description_bytes = WW_BARRIER_REF_BYTES;
-}
-
 /* The escrow keeps the barrier until members come; this process lets go of it. */
 static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *request,
 	const struct ww_barrier_params *params, struct ww_token *out_token)
@@ -60,15 +51,6 @@ static ww_status put_barrier(struct ww_broker *broker, struct ww_put_request *re
 	status = ww_export_object(broker, &info, &escrow, out_token);
 	ww_attachments_fini(&hold);
 	return status;
-}
-
-static ww_status read_name(const char *name, struct ww_put_request *request)
-{
-	if (!name)
-		return WW_OK;
-	ww_try(ww_name_check(name));
-	memcpy(request->put.name, name, strlen(name));
-	return WW_OK;
 }
 
 static ww_status read_params(const struct ww_barrier_params *params, struct ww_barrier_params *ours,
@@ -97,6 +79,7 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name,
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
+	struct ww_wire_barrier_ref ref;
 	uint8_t id[WW_WIRE_ID_BYTES];
 	struct ww_barrier_params ours;
 	struct ww_name_params named;
@@ -111,8 +94,14 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name,
 	ww_try(read_params(params, &ours, &named));
 	ww_try(ww_random_bytes(id, sizeof(id)));
 	ww_sync_object_request_init(&request, WW_OBJECT_BARRIER, id, &named);
-	ww_try(read_name(name, &request));
-	describe(&request, ours.count);
+	if (name) {
+		ww_try(ww_name_check(name));
+		memcpy(request.put.name, name, strlen(name));
+	}
+	ref = (struct ww_wire_barrier_ref){.count = ours.count};
+	memcpy(ref.barrier_id, id, sizeof(ref.barrier_id));
+	ww_barrier_ref_write(&ref, request.put.description);
+	request.put.description_bytes = WW_BARRIER_REF_BYTES;
 	ww_try(ww_choose_broker(&broker, &opened, 0));
 	ww_try(ww_sync_object_require_broker(broker));
 	return put_barrier(broker, &request, &ours, out_token ? out_token : &token);
@@ -134,15 +123,6 @@ static const char *name_of(struct joining *joining, uint32_t rank)
 	snprintf(joining->name + WW_NAME_INSIDE_CHARS, sizeof(joining->name) - WW_NAME_INSIDE_CHARS,
 		"%" PRIu32, rank);
 	return joining->name;
-}
-
-static uint64_t time_left(const struct joining *joining)
-{
-	uint64_t now_ns = ww_clock_now_ns();
-
-	if (joining->deadline_ns == WW_NEVER)
-		return WW_FOREVER;
-	return now_ns < joining->deadline_ns ? joining->deadline_ns - now_ns : 0;
 }
 
 /*
@@ -206,7 +186,7 @@ static ww_status get_member(struct joining *joining, uint32_t rank)
 	ww_status status;
 
 	for (;;) {
-		left_ns = time_left(joining);
+		left_ns = ww_clock_left_ns(joining->deadline_ns);
 		status = ww_timeline_get(joining->broker, name_of(joining, rank),
 			left_ns < pause_ns ? left_ns : pause_ns, NULL, &barrier->members[rank]);
 		/*
@@ -338,16 +318,6 @@ static ww_status join(struct ww_get_reply *grant, struct joining *joining, ww_ba
 	return status;
 }
 
-static ww_status join_name(struct ww_get_reply *grant, struct joining *joining,
-	ww_barrier **out_barrier)
-{
-	ww_status status;
-
-	ww_try(ww_sync_object_require_broker(grant->broker));
-	status = ww_get_reply_ask(grant);
-	return status == WW_OK ? join(grant, joining, out_barrier) : status;
-}
-
 ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uint64_t timeout_ns,
 	ww_cancel *cancel, ww_barrier **out_barrier)
 {
@@ -372,15 +342,12 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = join_name(&grant, &joining, out_barrier);
+		status = ww_sync_object_require_broker(grant.broker);
+	if (status == WW_OK)
+		status = ww_get_reply_ask(&grant);
+	if (status == WW_OK)
+		status = join(&grant, &joining, out_barrier);
 	return ww_call_limit_end(&limit, status);
-}
-
-static ww_status join_token(struct ww_import *import, struct joining *joining, ww_broker *broker,
-	const struct ww_token *token, ww_barrier **out_barrier)
-{
-	ww_try(ww_import_ask(import, broker, token));
-	return join(&import->grant, joining, out_barrier);
 }
 
 ww_status ww_barrier_import(ww_broker *broker, const struct ww_token *token, uint32_t rank,
@@ -393,11 +360,15 @@ ww_status ww_barrier_import(ww_broker *broker, const struct ww_token *token, uin
 	};
 	WW_AUTO_IMPORT struct ww_import import;
 	struct ww_call_limit limit;
+	ww_status status;
 
 	ww_clear(out_barrier, NULL);
 	ww_import_init(&import, WW_OBJECT_BARRIER, WW_ACCESS_READ);
 	ww_try(ww_process_enter());
 	ww_require(token && out_barrier, "ww_barrier_import: token or out_barrier is NULL");
 	ww_call_limit_begin(&limit, timeout_ns);
-	return ww_call_limit_end(&limit, join_token(&import, &joining, broker, token, out_barrier));
+	status = ww_import_ask(&import, broker, token);
+	if (status == WW_OK)
+		status = join(&import.grant, &joining, out_barrier);
+	return ww_call_limit_end(&limit, status);
 }

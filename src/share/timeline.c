@@ -76,17 +76,6 @@ ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const char *
 	return ww_sync_object_timeline(timeline, broker, name, &ours);
 }
 
-static ww_status get(struct ww_get_reply *grant, ww_timeline **out_timeline)
-{
-	ww_status status;
-
-	ww_try(ww_sync_object_require_broker(grant->broker));
-	status = ww_get_reply_ask(grant);
-	if (status != WW_OK)
-		return status;
-	return ww_sync_object_open_timeline(grant, 0, out_timeline);
-}
-
 ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_ns,
 	ww_cancel *cancel, ww_timeline **out_timeline)
 {
@@ -106,6 +95,10 @@ ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = get(&grant, out_timeline);
+		status = ww_sync_object_require_broker(grant.broker);
+	if (status == WW_OK)
+		status = ww_get_reply_ask(&grant);
+	if (status == WW_OK)
+		status = ww_sync_object_open_timeline(&grant, 0, out_timeline);
 	return ww_call_limit_end(&limit, status);
 }

@@ -158,20 +158,18 @@ static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker
 {
 	const struct ww_escrow escrow = {ours->escrow_ns, ours->uses, ours->flags};
 	struct ww_memory *whole = ww_memory_whole(memory);
-	struct ww_token_content token;
-	struct ww_token_info *info = &token.info;
-
-	*info = (struct ww_token_info){
-		.struct_size = sizeof(*info),
-		.kind = WW_OBJECT_MEMORY,
-		.access = ours->access,
-		.offset = memory->offset + ours->offset,
-		.bytes = ours->bytes,
-		.total_bytes = whole->description.bytes,
-		.has_array = ours->array != NULL,
-		.flags = (ww_memory_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
+	struct ww_token_content token = {
+		.info.kind = WW_OBJECT_MEMORY,
+		.info.access = ours->access,
+		.info.offset = memory->offset + ours->offset,
+		.info.bytes = ours->bytes,
+		.info.total_bytes = whole->description.bytes,
+		.info.has_array = ours->array != NULL,
+		.info.flags = (ww_memory_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
 			(ours->uses ? WW_TOKEN_COUNTED : 0),
 	};
+	struct ww_token_info *info = &token.info;
+
 	ww_try(ww_mapping_check(whole->mapping));
 	if (!ww_hold_ref_is_held(&whole->attachments, broker))
 		ww_try(put_unnamed(whole, broker));

@@ -32,14 +32,6 @@ static ww_status open_for_token(const struct ww_token_info *token, struct ww_bro
 	return ww_broker_client_open(&address, &params, !variable, out_broker);
 }
 
-static bool is_broker(const struct ww_token_info *token, struct ww_broker *broker)
-{
-	uint8_t id[WW_WIRE_ID_BYTES];
-
-	ww_broker_client_peer(broker, id, NULL);
-	return memcmp(id, token->broker_id, sizeof(id)) == 0;
-}
-
 /* @was_given: the caller's own, not one that was chosen for the token */
 static ww_status fail_astray(const struct ww_token_info *token, const struct ww_broker *broker,
 	bool was_given)
@@ -107,6 +99,7 @@ ww_status ww_import_ask_read(struct ww_import *import, struct ww_broker *broker,
 	const struct ww_token_content *token)
 {
 	struct ww_get_reply *grant = &import->grant;
+	uint8_t id[WW_WIRE_ID_BYTES];
 	ww_status status;
 
 	import->token = token->info;
@@ -124,7 +117,9 @@ ww_status ww_import_ask_read(struct ww_import *import, struct ww_broker *broker,
 	grant->request.broker_id = import->token.broker_id;
 	grant->request.starts_none = true;
 	status = ww_get_reply_ask(grant);
-	import->is_astray = status == WW_ERR_NOT_FOUND && !is_broker(&import->token, broker);
+	ww_broker_client_peer(broker, id, NULL);
+	import->is_astray = status == WW_ERR_NOT_FOUND &&
+		memcmp(id, token->info.broker_id, sizeof(id)) != 0;
 	if (import->is_astray)
 		return fail_astray(&import->token, broker, !import->opened);
 	ww_try(status);

@@ -179,18 +179,6 @@ static ww_status object_token(const struct ww_object *object, const struct ww_es
 	return WW_OK;
 }
 
-/* A hold that the broker lost is not taken anew, since that would count as an import. */
-static ww_status check_held(struct ww_object *object)
-{
-	struct ww_broker *broker = object->broker;
-
-	if (ww_broker_client_ensure(broker, false) == WW_OK &&
-		!ww_hold_ref_is_held(&object->holds, broker))
-		return ww_fail(WW_ERR_NOT_FOUND,
-			"the broker at %s has lost the object that is held", broker->address.path);
-	return WW_OK;
-}
-
 /*
  * The broker refuses the secret if tokens were revoked, which may happen again meanwhile. An object
  * that was sealed meanwhile is refused for writing by either call.
@@ -200,33 +188,26 @@ static ww_status map_held(struct ww_object *object, struct ww_device *device,
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
 	struct ww_token_content token = object->token;
+	struct ww_broker *broker = object->broker;
 	struct ww_error record;
 	ww_status status;
 
 	ww_error_save(&record);
-	ww_try(check_held(object));
+	/* A hold that the broker lost is not taken anew, since that would count as an import. */
+	if (ww_broker_client_ensure(broker, false) == WW_OK &&
+		!ww_hold_ref_is_held(&object->holds, broker))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the broker at %s has lost the object that is held", broker->address.path);
 	token.info.flags &= ~WW_TOKEN_COUNTED;
-	status = ww_import_memory(device, object->broker, &token, options, out_memory, NULL);
+	status = ww_import_memory(device, broker, &token, options, out_memory, NULL);
 	for (int tries = 0; status == WW_ERR_ACCESS && tries < REVOCATIONS; tries++) {
 		token.info.access = options->access;
 		ww_try(object_token(object, &none, &token));
-		status = ww_import_memory(device, object->broker, &token, options, out_memory,
-			NULL);
+		status = ww_import_memory(device, broker, &token, options, out_memory, NULL);
 	}
 	if (status == WW_OK)
 		ww_error_restore(&record);
 	return status;
-}
-
-static ww_status map_slice(struct ww_object *object, struct ww_device *device,
-	const struct ww_import_options *options, struct ww_memory **out_memory)
-{
-	ww_try(ww_import_options_refuse_own_mapping(options, "a chunk of a pool's slices"));
-	if (object->slice)
-		return ww_slice_map(object->slice, device, &object->token.info, options,
-			out_memory);
-	return ww_member_map(object->member, &object->holds, device, &object->token.info, options,
-		out_memory);
 }
 
 ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_import_params *params,
@@ -249,9 +230,12 @@ ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_im
 			ww_object_kind_name((uint16_t)named->kind));
 	ww_try(ww_import_check_access(named, options.access));
 	ww_members_reclaim();
-	if (named->flags & WW_TOKEN_SLICE)
-		return map_slice(object, device, &options, out_memory);
-	return map_held(object, device, &options, out_memory);
+	if (!(named->flags & WW_TOKEN_SLICE))
+		return map_held(object, device, &options, out_memory);
+	ww_try(ww_import_options_refuse_own_mapping(&options, "a chunk of a pool's slices"));
+	if (object->slice)
+		return ww_slice_map(object->slice, device, named, &options, out_memory);
+	return ww_member_map(object->member, &object->holds, device, named, &options, out_memory);
 }
 
 /* --- export --- */

@@ -51,13 +51,6 @@ static ww_status recall(struct ww_device *device, struct ww_broker *broker,
 	return status;
 }
 
-static ww_status fail_withdrawn(void)
-{
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the token is of memory that was wrapped, and its owner has released it or has ended; ask "
-		"for a new token");
-}
-
 static ww_status ask(struct ww_device *device, struct ww_broker *broker,
 	const struct ww_token_content *token, const struct ww_import_options *options,
 	struct ww_memory **out_memory, struct ww_object_info *out_info)
@@ -70,7 +63,9 @@ static ww_status ask(struct ww_device *device, struct ww_broker *broker,
 	ww_import_init(&import, WW_OBJECT_MEMORY, options->access);
 	status = ww_import_ask_read(&import, broker, token);
 	if (status == WW_ERR_NOT_FOUND && !import.is_astray && named->flags & WW_TOKEN_FOREIGN)
-		return fail_withdrawn();
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the token is of memory that was wrapped, and its owner has released it or has "
+			"ended; ask for a new token");
 	ww_try(status);
 	ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
 	ww_try(ww_hold_ref_prepare(grant->hold_ref));

@@ -329,17 +329,6 @@ void ww_member_learn(struct ww_member *member, const struct ww_pool_keys *keys)
 	pthread_mutex_unlock(&member->lock);
 }
 
-/*
- * Gets the secrets with which the member can hand slices on, also when the owner is gone by then.
- * The token's own secret will not do: one for reading may carry that for writing.
- */
-static ww_status get_keys(struct ww_pool_keys *keys, uint32_t access)
-{
-	for (uint32_t each = WW_ACCESS_READ; each <= access; each++)
-		ww_try(ww_pool_keys_get(keys, each));
-	return WW_OK;
-}
-
 /* What the broker granted is the pool that the token names. */
 static ww_status admit(struct ww_import *import, const struct ww_token_content *token,
 	struct ww_member *member)
@@ -350,7 +339,12 @@ static ww_status admit(struct ww_import *import, const struct ww_token_content *
 	ww_try(become_known(member, import->grant.broker));
 	keys = ww_member_keys(member);
 	ww_pool_keys_learn(&keys, token);
-	ww_try(get_keys(&keys, token->info.access));
+	/*
+	 * The secrets with which the member can hand slices on, also when the owner is gone by
+	 * then. The token's own secret will not do: one for reading may carry that for writing.
+	 */
+	for (uint32_t access = WW_ACCESS_READ; access <= token->info.access; access++)
+		ww_try(ww_pool_keys_get(&keys, access));
 	ww_member_learn(member, &keys);
 	return WW_OK;
 }
@@ -397,12 +391,6 @@ static struct ww_member *find_member(const struct ww_broker *broker,
 	return found;
 }
 
-static ww_status fail_pool_gone(void)
-{
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the pool of the token's slice has ended: its owner has ended or released it");
-}
-
 /* A member that is none yet. Return: counted in its users. */
 static ww_status begin_member(struct ww_import *import, const struct ww_token_content *token,
 	struct ww_member **out_member)
@@ -435,7 +423,8 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_content *t
 	ww_import_init(&import, WW_OBJECT_POOL, token->info.access);
 	status = ww_import_ask_read(&import, broker, token);
 	if (status == WW_ERR_NOT_FOUND && !import.is_astray)
-		return fail_pool_gone();
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the pool of the token's slice has ended: its owner has ended or released it");
 	ww_try(status);
 	/*
 	 * More requests follow, and the token may come from any process: all of them together take
