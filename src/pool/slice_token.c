@@ -137,34 +137,6 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 	return ww_object_info_write(info, &ours);
 }
 
-ww_status ww_named_slice_token(const struct ww_get_reply *grant, struct ww_token_content *out_token)
-{
-	struct ww_token_info *out_info = &out_token->info;
-	const struct ww_wire_granted *granted = &grant->granted;
-	const struct ww_description *memory = &grant->description.memory;
-	struct ww_token unused; /* made, since that checks what it says */
-
-	*out_info = (struct ww_token_info){
-		.struct_size = sizeof(*out_info),
-		.kind = WW_OBJECT_MEMORY,
-		.flags = WW_TOKEN_SLICE | WW_TOKEN_PASSED,
-		.access = granted->access,
-		.slice = granted->part,
-		.offset = memory->span_offset,
-		.bytes = memory->span_bytes ? memory->span_bytes : memory->bytes,
-		.total_bytes = memory->bytes,
-		.generation = granted->generation,
-		.has_array = grant->description.has_array,
-		.array = grant->description.array,
-	};
-	memcpy(out_info->object_id, granted->id, sizeof(out_info->object_id));
-	memcpy(out_info->home_uuid, memory->home_uuid, sizeof(out_info->home_uuid));
-	ww_broker_client_peer(grant->broker, out_info->broker_id, &out_info->broker_uid);
-	memcpy(out_info->address, grant->broker->address.path, sizeof(out_info->address));
-	memcpy(out_token->secret, granted->secret, sizeof(out_token->secret));
-	return ww_token_make(out_info, out_token->secret, &unused);
-}
-
 void ww_slice_tries_begin(struct ww_slice_tries *tries, uint64_t timeout_ns)
 {
 	*tries = (struct ww_slice_tries){

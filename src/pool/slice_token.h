@@ -67,14 +67,6 @@ void ww_slice_token_info(struct ww_token_info *info, const struct ww_memory *mem
 ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t access,
 	uint32_t memory_kind, bool is_own, struct ww_object_info *info);
 
-/*
- * A token by which a slice is had that was granted by its name. It counts as passed on: it opens
- * the slice as long as that has its number.
- * Return: WW_OK; as ww_token_make().
- */
-ww_status ww_named_slice_token(const struct ww_get_reply *grant,
-	struct ww_token_content *out_token);
-
 /* How often a slice was had by its name, and was gone when it was to be imported. */
 struct ww_slice_tries {
 	uint64_t timeout_ns;

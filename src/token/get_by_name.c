@@ -8,6 +8,7 @@
  * another slice, and this one be free: then the name is asked for again.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -51,19 +52,53 @@ static ww_status read_params(const struct ww_get_params *params, struct get *get
 	return WW_OK;
 }
 
-static ww_status map(struct get *get, struct ww_get_reply *grant)
+/*
+ * What a token would say of what was granted. A slice counts as passed on: the token opens it as
+ * long as it has its number.
+ */
+static ww_status granted_token(const struct ww_get_reply *grant, struct ww_token_content *out_token)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+	const struct ww_description *memory = &grant->description.memory;
+	struct ww_token_info *info = &out_token->info;
+	struct ww_token unused; /* made, since that checks what it says */
+
+	*info = (struct ww_token_info){
+		.kind = WW_OBJECT_MEMORY,
+		.flags = granted->part ? WW_TOKEN_SLICE | WW_TOKEN_PASSED : 0,
+		.access = granted->access,
+		.slice = granted->part,
+		.offset = memory->span_offset,
+		.bytes = memory->span_bytes ? memory->span_bytes : memory->bytes,
+		.total_bytes = memory->bytes,
+		.generation = granted->generation,
+		.has_array = grant->description.has_array,
+		.array = grant->description.array,
+	};
+	memcpy(info->object_id, granted->id, sizeof(info->object_id));
+	memcpy(info->home_uuid, memory->home_uuid, sizeof(info->home_uuid));
+	ww_broker_client_peer(grant->broker, info->broker_id, &info->broker_uid);
+	memcpy(info->address, grant->broker->address.path, sizeof(info->address));
+	memcpy(out_token->secret, granted->secret, sizeof(out_token->secret));
+	return ww_token_make(info, out_token->secret, &unused);
+}
+
+static ww_status take_grant(struct get *get, struct ww_get_reply *grant)
 {
 	const struct ww_description *memory = &grant->description.memory;
 	struct ww_token_content token;
 
-	if (get->part) {
-		ww_try(ww_named_slice_token(grant, &token));
+	if (get->device && !get->part) {
+		ww_try(ww_get_reply_map(grant, get->device, &get->options, &get->memory));
+		return ww_memory_span(&get->memory, memory->span_offset, memory->span_bytes,
+			get->options.access);
+	}
+	ww_try(granted_token(grant, &token));
+	if (get->device)
 		return ww_slice_import(get->device, grant->broker, &token, &get->options, false,
 			&get->memory, NULL);
-	}
-	ww_try(ww_get_reply_map(grant, get->device, &get->options, &get->memory));
-	return ww_memory_span(&get->memory, memory->span_offset, memory->span_bytes,
-		get->options.access);
+	token.info.access = get->options.access;
+	return ww_object_take_grant(grant, &token, &get->object);
 }
 
 static ww_status get_once(struct get *get, uint64_t timeout_ns)
@@ -91,9 +126,7 @@ static ww_status get_once(struct get *get, uint64_t timeout_ns)
 		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
 	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own,
 		&get->info);
-	return get->device
-		? map(get, &grant)
-		: ww_object_take_grant(&grant, get->options.access, &get->info, &get->object);
+	return take_grant(get, &grant);
 }
 
 static ww_status get_by_name(struct get *get, uint64_t timeout_ns,

@@ -281,46 +281,23 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 
 /* --- get --- */
 
-/* What a token would say of a memory that was granted by its name. */
-static void name_granted(const struct ww_object_info *info, uint32_t access,
-	struct ww_token_info *out_token)
-{
-	*out_token = (struct ww_token_info){
-		.struct_size = sizeof(*out_token),
-		.kind = info->kind,
-		.access = access,
-		.offset = info->offset,
-		.bytes = info->span_bytes,
-		.total_bytes = info->bytes,
-		.generation = info->generation,
-		.has_array = info->has_array,
-		.array = info->array,
-	};
-	memcpy(out_token->object_id, info->object_id, sizeof(out_token->object_id));
-	memcpy(out_token->home_uuid, info->home_uuid, sizeof(out_token->home_uuid));
-}
-
-ww_status ww_object_take_grant(struct ww_get_reply *grant, uint32_t access,
-	const struct ww_object_info *info, struct ww_object **out_object)
+ww_status ww_object_take_grant(struct ww_get_reply *grant, const struct ww_token_content *token,
+	struct ww_object **out_object)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
 	WW_CLEANUP(object_free_p) struct ww_object *object = NULL;
-	struct ww_token_content token;
+	struct ww_token_content own = *token;
 
 	ww_try(object_new(&object));
+	object->token = *token;
 	if (grant->granted.part) {
-		ww_try(ww_named_slice_token(grant, &object->token));
-		object->token.info.access = access;
 		ww_try(object_take_slice(object, grant->broker, false, NULL));
 	} else {
-		name_granted(info, access, &object->token.info);
-		ww_broker_client_peer(grant->broker, object->token.info.broker_id, NULL);
 		object->broker = ww_broker_ref(grant->broker);
 		ww_get_reply_keep(grant, &object->holds);
-		/* What every object knows of its token is told to a holder only. */
-		token = object->token;
-		ww_try(object_token(object, &none, &token));
-		object->token = token;
+		/* The secret of a memory is told to a holder only. */
+		ww_try(object_token(object, &none, &own));
+		object->token = own;
 	}
 	*out_object = ww_steal(object);
 	return WW_OK;

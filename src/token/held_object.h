@@ -9,11 +9,10 @@
 
 /*
  * Holds what a broker granted by its name: an object or a slice of a pool.
- * @access:  that the caller asked for
- * @info:    what the broker said of it
+ * @token:  what a token of it would say, with the access that was asked for
  * Return: as ww_object_get().
  */
-ww_status ww_object_take_grant(struct ww_get_reply *grant, uint32_t access,
-	const struct ww_object_info *info, struct ww_object **out_object);
+ww_status ww_object_take_grant(struct ww_get_reply *grant, const struct ww_token_content *token,
+	struct ww_object **out_object);
 
 #endif
