@@ -9,6 +9,7 @@
 #ifndef WW_BASE_PARAMS_H
 #define WW_BASE_PARAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,5 +38,12 @@ ww_status ww_params_check(const void *info, size_t least, const char *name);
  */
 ww_status ww_params_write(void *info, const void *ours, size_t our_bytes, size_t least,
 	const char *name);
+
+static inline bool ww_is_zero(const uint8_t *bytes, size_t count)
+{
+	while (count > 0 && bytes[count - 1] == 0)
+		count--;
+	return count == 0;
+}
 
 #endif

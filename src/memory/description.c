@@ -9,6 +9,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/params.h"
 
 #define MAGIC "WWMEMORY"
 
@@ -104,15 +105,6 @@ void ww_description_encode(const struct ww_description *description,
 	put(bytes + AT_CHECKSUM, checksum(bytes), 4);
 }
 
-static bool is_zero(const uint8_t *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (bytes[i] != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Checks that every valid description passes, whichever process wrote it. */
 static ww_status check_envelope(const uint8_t *bytes)
 {
@@ -174,8 +166,8 @@ static ww_status check_fields(const uint8_t *bytes, const struct ww_description 
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description names an impossible size: %" PRIu64 " bytes",
 			fields->bytes);
-	if (!is_zero(bytes + AT_RESERVED, AT_BYTES - AT_RESERVED) ||
-		!is_zero(bytes + end, WW_MEMORY_DESCRIPTION_BYTES - end))
+	if (!ww_is_zero(bytes + AT_RESERVED, AT_BYTES - AT_RESERVED) ||
+		!ww_is_zero(bytes + end, WW_MEMORY_DESCRIPTION_BYTES - end))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description has a field that version %" PRIu64 " does not know",
 			version);

@@ -129,7 +129,6 @@ static ww_status choose_end(struct ww_broker *broker, struct ww_wire_remove *mes
 
 ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *object_id)
 {
-	static const uint8_t zeros[WW_WIRE_ID_BYTES];
 	struct ww_wire_remove message = {.flags = 0};
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 
@@ -141,7 +140,7 @@ ww_status ww_broker_end(ww_broker *broker, const char *name, const uint8_t *obje
 	}
 	if (object_id)
 		memcpy(message.id, object_id, sizeof(message.id));
-	if (object_id && !memcmp(message.id, zeros, sizeof(zeros)))
+	if (object_id && ww_is_zero(message.id, sizeof(message.id)))
 		return ww_fail(WW_ERR_INVALID,
 			"cannot end the object with an id of zeros: no object has it");
 	ww_try(ww_choose_broker(&broker, &opened, 0));

@@ -24,6 +24,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "share/choose_broker.h"
@@ -122,15 +123,6 @@ ww_status ww_event_export(ww_event *event, ww_broker *broker, const struct ww_to
 
 /* --- import --- */
 
-static bool is_zero(const uint8_t *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (bytes[i])
-			return false;
-	}
-	return true;
-}
-
 /* Only devices of the backend that made it can open an event. */
 static ww_status check_backend(const struct ww_device *device, bool is_of_host)
 {
@@ -193,7 +185,7 @@ static ww_status open_granted(struct ww_get_reply *grant, struct ww_device *devi
 	bool is_of_host;
 
 	ww_try(ww_event_ref_read(granted->description, granted->description_bytes, &ref));
-	is_of_host = !is_zero(ref.timeline, sizeof(ref.timeline));
+	is_of_host = !ww_is_zero(ref.timeline, sizeof(ref.timeline));
 	ww_try(check_backend(device, is_of_host));
 	ww_try(get_process_id(own_process));
 	if (!memcmp(ref.process_id, own_process, sizeof(own_process)))

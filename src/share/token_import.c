@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/params.h"
 #include "base/close_async.h"
 #include "share/token_import.h"
 #include "share/object_info.h"
@@ -139,10 +140,9 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 
 const uint8_t *ww_import_secret(const struct ww_import *import)
 {
-	static const uint8_t none[WW_SECRET_BYTES];
 	const uint8_t *own = import->grant.granted.secret;
 
-	if (!(import->token.flags & WW_TOKEN_COUNTED) || !memcmp(own, none, sizeof(none)))
+	if (!(import->token.flags & WW_TOKEN_COUNTED) || ww_is_zero(own, WW_SECRET_BYTES))
 		return import->message.secret;
 	return own;
 }

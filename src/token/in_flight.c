@@ -124,30 +124,24 @@ static bool is_for(const struct ww_in_flight_info *one, struct ww_broker *broker
 	return !one->is_slice && !memcmp(one->broker_id, id, sizeof(id));
 }
 
-/* Number 0 without a secret would mean all of them to the broker: a forged token may say so. */
-static bool names_nothing(const struct visit *visit)
-{
-	static const uint8_t none[sizeof(visit->secret)];
-
-	return visit->one && visit->one->number == 0 &&
-		memcmp(visit->secret, none, sizeof(none)) == 0;
-}
-
 static ww_status recall_broker(struct ww_broker *broker, struct visit *visit)
 {
 	uint64_t seen = ww_broker_client_deliveries(broker);
 	struct ww_wire_recalled recalled = {.more = 1};
+	const struct ww_in_flight_info *one = visit->one;
 
 	ww_try(ww_broker_client_ensure(broker, false));
-	if (ww_broker_client_version(broker) < RECALLS ||
-		(visit->one && !is_for(visit->one, broker)) || names_nothing(visit))
+	if (ww_broker_client_version(broker) < RECALLS || (one && !is_for(one, broker)))
+		return WW_OK;
+	/* That would mean all of them to the broker: a forged token may say so. */
+	if (one && one->number == 0 && ww_is_zero(visit->secret, sizeof(visit->secret)))
 		return WW_OK;
 	while (recalled.more) {
 		ww_try(ask_recall(broker, visit, &recalled));
 		visit->count += recalled.count;
 		visit->bytes += recalled.bytes;
 	}
-	if (!visit->which->token && !visit->one && visit->which->older_ns == 0)
+	if (!visit->which->token && !one && visit->which->older_ns == 0)
 		ww_broker_client_no_deliveries(broker, seen);
 	return WW_OK;
 }
