@@ -77,18 +77,6 @@ void ww_client_area_give_back(struct ww_client_area *area, uint32_t at, uint32_t
 	set_used(area, at / WW_SERVICE_AREA_UNIT, units_of(bytes), false);
 }
 
-/* --- time --- */
-
-uint64_t ww_client_time_left(uint64_t deadline_ns)
-{
-	uint64_t now_ns;
-
-	if (deadline_ns == WW_NEVER)
-		return WW_FOREVER;
-	now_ns = ww_clock_now_ns();
-	return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
-}
-
 /* --- the service --- */
 
 static ww_status fail_lost(const struct ww_client *client, const char *what, const char *outcome)

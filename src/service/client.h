@@ -174,9 +174,6 @@ static inline bool ww_client_is_over(struct ww_client *client)
 		(join == 0 && ww_client_has_given_up(client)) || client->files_wanted;
 }
 
-/* How long until a deadline, for a call that takes a time limit. */
-uint64_t ww_client_time_left(uint64_t deadline_ns);
-
 /* --- repeats (repeat.c) --- */
 
 /* Whether a call of the function is repeated when the server has ended. */

@@ -68,7 +68,7 @@ static ww_status open_next(struct ww_client *client, uint64_t deadline_ns)
 
 	while (status == WW_OK) {
 		status = ww_client_open(client->broker, client->name, &params,
-			ww_client_time_left(deadline_ns), NULL, &client->next);
+			ww_clock_left_ns(deadline_ns), NULL, &client->next);
 		if (status == WW_OK && !ww_client_is_over(client->next))
 			return check_user(client);
 		client->next = ww_client_unref(client->next);
@@ -85,11 +85,11 @@ static ww_status find_same(struct ww_client *client, uint32_t function, uint64_t
 	struct ww_function_info info;
 	ww_status status;
 
-	if (ww_client_time_left(deadline_ns) == 0)
+	if (ww_clock_left_ns(deadline_ns) == 0)
 		return WW_TIMED_OUT;
 	(void)is_idempotent(client, function, &info);
 	status = ww_client_find(client->next, info.name, info.signature,
-		ww_client_time_left(deadline_ns), NULL, out_function);
+		ww_clock_left_ns(deadline_ns), NULL, out_function);
 	if (status != WW_OK || is_idempotent(client->next, *out_function, &info))
 		return status;
 	return ww_fail(WW_ERR_MISMATCH,

@@ -551,7 +551,7 @@ static ww_status record_no_answer(const ww_ticket *ticket)
 /* Cancels the call if its time is over. */
 static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
 {
-	ww_status status = ww_ticket_wait(ticket, ww_client_time_left(deadline_ns), NULL);
+	ww_status status = ww_ticket_wait(ticket, ww_clock_left_ns(deadline_ns), NULL);
 
 	if (status != WW_NOT_READY)
 		return status;
@@ -665,7 +665,7 @@ static ww_status call_again(ww_client *client, uint32_t function, const struct w
 		if (status != WW_OK)
 			break;
 		if (start_ns != WW_NEVER)
-			once->deadline_ns = ww_client_time_left(start_ns);
+			once->deadline_ns = ww_clock_left_ns(start_ns);
 		if (once->deadline_ns == 0 && start_ns != WW_NEVER)
 			return WW_TIMED_OUT;
 		status = call_once(client->next, index, arguments, count, once, deadline_ns,

@@ -306,7 +306,7 @@ static ww_status wait_by_stream(ww_ticket *ticket, ww_stream *stream, uint64_t f
 			" is not known; call ww_client_lane_timeline() before the calls of the lane",
 			ticket->call, ticket->lane);
 	status = ww_timeline_stream_wait(timeline, stream, ticket->value, flags,
-		ww_client_time_left(deadline_ns), NULL);
+		ww_clock_left_ns(deadline_ns), NULL);
 	return status > 0 ? WW_NOT_READY : status;
 }
 
