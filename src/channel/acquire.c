@@ -487,7 +487,7 @@ static void prepare_take_back(struct ww_producer *producer)
 
 		if (link == &producer->published_slots)
 			break;
-		/* A consumer's cache has it: it comes while something else is done. */
+		/* It is in a consumer's cache: it comes while something else is done. */
 		slot = slot_index(producer, slot_of(link));
 		ww_prefetch_to_write(ww_ring_slot(&channel->ring, slot));
 		if (channel->host_pointer)

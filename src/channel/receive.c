@@ -100,7 +100,7 @@ static bool mark_frame(struct receiving *receiving, uint64_t frame)
 
 	if (!ww_ring_find(&channel->ring, frame, &slot))
 		return false;
-	/* Another processor's cache has it: it is to come while the mark is stored. */
+	/* What is read next is in another processor's cache: it comes while the mark is stored. */
 	ww_prefetch_to_read(ww_ring_slot(&channel->ring, slot));
 	ww_prefetch_to_write(&consumer->marks.header->next); /* the producer has read it */
 	if (bytes)

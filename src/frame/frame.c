@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-ww_status ww_frame_check(const struct ww_frame *frame, const struct ww_frame_form *form)
+ww_status ww_frame_fail_room(const struct ww_frame *frame, const struct ww_frame_form *form)
 {
 	if (frame->bytes > form->slot_bytes)
 		return ww_fail(WW_ERR_INVALID,
@@ -18,11 +18,9 @@ ww_status ww_frame_check(const struct ww_frame *frame, const struct ww_frame_for
 			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
 			" bytes that the %s has for it",
 			frame->metadata_bytes, form->metadata_bytes, form->owner);
-	if (frame->ndim > WW_FRAME_DIMS)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_FRAME_DIMS);
-	return WW_OK;
+	return ww_fail(WW_ERR_INVALID,
+		"a frame's shape cannot have %" PRIu32 " dimensions; at most %d", frame->ndim,
+		WW_FRAME_DIMS);
 }
 
 ww_status ww_frame_fail_slot(const struct ww_frame *frame)

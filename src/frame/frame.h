@@ -51,7 +51,16 @@ static inline void ww_frame_begin(struct ww_frame *frame, const struct ww_frame_
 }
 
 /* Whether a slot has room for what the caller wants to publish. Return: WW_OK; WW_ERR_INVALID. */
-ww_status ww_frame_check(const struct ww_frame *frame, const struct ww_frame_form *form);
+ww_status ww_frame_fail_room(const struct ww_frame *frame, const struct ww_frame_form *form);
+
+static inline ww_status ww_frame_check(const struct ww_frame *frame,
+	const struct ww_frame_form *form)
+{
+	return frame->bytes <= form->slot_bytes && frame->metadata_bytes <= form->metadata_bytes &&
+			frame->ndim <= WW_FRAME_DIMS
+		? WW_OK
+		: ww_frame_fail_room(frame, form);
+}
 
 /* Records that the caller does not hold the frame's slot. Return: WW_ERR_INVALID. */
 ww_status ww_frame_fail_slot(const struct ww_frame *frame);
