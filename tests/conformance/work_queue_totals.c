@@ -4,28 +4,8 @@
  */
 #include <stddef.h>
 
-#include "conformance/conformance.h"
+#include "conformance/work_queue.h"
 #include "queue/queue.h"
-#include "support/broker_case.h"
-#include "support/work_queue.h"
-
-#define QUEUES (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
-
-#define QUEUE(...) WW_PARAMS(struct ww_work_queue_params, .slot_bytes = 4096, __VA_ARGS__)
-
-#define PRODUCER WW_WORK_QUEUE_PRODUCER
-#define CONSUMER WW_WORK_QUEUE_CONSUMER
-
-/* The next frame, which the caller then has. */
-static struct ww_frame work_must_be(ww_work_queue *queue, uint64_t number, uint32_t attempts)
-{
-	struct ww_frame frame = WW_INIT(struct ww_frame);
-
-	MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
-	MUST_EQUAL(number, frame.number);
-	MUST_EQUAL(attempts, frame.attempts);
-	return frame;
-}
 
 /* All members, also a keeper, see the same totals; they stay when a member has left. */
 static void totals_must_be(ww_work_queue *queue, uint64_t published, uint64_t acknowledged,
@@ -51,13 +31,13 @@ SCENE_CASE(work_queue_totals_outlive_members, QUEUES)
 
 	for (uint64_t i = 1; i <= 4; i++)
 		work_send(producer, i);
-	frame = work_must_be(consumer, 1, 1);
+	frame = work_must_be(consumer, 1, 1, 1);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	for (uint32_t attempt = 1; attempt <= 2; attempt++) {
-		frame = work_must_be(consumer, 2, attempt);
+		frame = work_must_be(consumer, 2, 2, attempt);
 		MUST_OK(ww_work_queue_reject(consumer, &frame));
 	}
-	frame = work_must_be(consumer, 3, 1);
+	frame = work_must_be(consumer, 3, 3, 1);
 	totals_must_be(keeper, 4, 1, 1, 1);
 	totals_must_be(producer, 4, 1, 1, 1);
 	totals_must_be(consumer, 4, 1, 1, 1);
@@ -69,9 +49,9 @@ SCENE_CASE(work_queue_totals_outlive_members, QUEUES)
 	MUST_EQUAL(0, info.dropped_total);
 	ww_work_queue_unref(consumer);
 	consumer = queue_get(CONSUMER); /* it has the entry of the one before */
-	frame = work_must_be(consumer, 3, 2);
+	frame = work_must_be(consumer, 3, 3, 2);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
-	frame = work_must_be(consumer, 4, 1);
+	frame = work_must_be(consumer, 4, 4, 1);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	ww_work_queue_unref(consumer);
 	ww_work_queue_unref(producer);
@@ -108,12 +88,12 @@ SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 		if (ww_ring_has(ring, slot, 2))
 			ww_ring_slot(ring, slot)->bytes = UINT64_MAX;
 	}
-	frame = work_must_be(consumer, 1, 1);
+	frame = work_must_be(consumer, 1, 1, 1);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_PROTOCOL, "impossible number, bytes",
 		ww_work_queue_receive(consumer, NULL, 0, NULL, &frame));
 	MUST_EQUAL(1, queue_info(keeper).dropped_total);
-	frame = work_must_be(consumer, 3, 1);
+	frame = work_must_be(consumer, 3, 3, 1);
 	MUST_OK(ww_work_queue_reject(consumer, &frame));
 	totals_must_be(keeper, 4, 1, 0, 1);
 	MUST_EQUAL(1, queue_info(keeper).dropped_total);
@@ -137,7 +117,7 @@ SCENE_CASE(work_queue_drops_a_frame_that_cannot_be_claimed, QUEUES)
 			claims->at[slot].claim |= WW_QUEUE_ATTEMPTS_END;
 	}
 	work_send(producer, 2);
-	frame = work_must_be(consumer, 2, 1);
+	frame = work_must_be(consumer, 2, 2, 1);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_work_queue_receive(consumer, NULL, 1000000, NULL, &frame));
 	MUST_EQUAL(1, queue_info(producer).dropped_total);

@@ -9,22 +9,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "conformance/conformance.h"
-#include "support/broker_case.h"
+#include "conformance/work_queue.h"
 #include "support/readable.h"
 #include "support/stream_gate.h"
 #include "support/subject.h"
-#include "support/work_queue.h"
-
-#define QUEUES        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
-#define QUEUE_STREAMS (QUEUES | WW_CAP_STREAM_VALUE)
-
-#define QUEUE(...) WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
-
-#define PRODUCER WW_WORK_QUEUE_PRODUCER
-#define CONSUMER WW_WORK_QUEUE_CONSUMER
-
-#define SLOT_BYTES 4096
 
 static int queue_fd(ww_work_queue *queue)
 {
@@ -34,13 +22,13 @@ static int queue_fd(ww_work_queue *queue)
 	return fd;
 }
 
-static ww_status work_receive(ww_work_queue *queue, struct ww_frame *frame)
+static ww_status try_receive(ww_work_queue *queue, struct ww_frame *frame)
 {
 	*frame = WW_INIT(struct ww_frame);
 	return ww_work_queue_receive(queue, NULL, 0, NULL, frame);
 }
 
-static ww_status work_acquire(ww_work_queue *queue, struct ww_frame *frame)
+static ww_status try_acquire(ww_work_queue *queue, struct ww_frame *frame)
 {
 	*frame = WW_INIT(struct ww_frame);
 	return ww_work_queue_acquire(queue, NULL, 0, NULL, frame);
@@ -53,7 +41,7 @@ static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_frame *fram
 
 	while (status == WW_TIMED_OUT) {
 		MUST(becomes_readable(fd));
-		status = work_receive(queue, frame);
+		status = try_receive(queue, frame);
 	}
 	MUST_OK(status);
 }
@@ -64,7 +52,7 @@ static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_frame *fram
 
 	while (status == WW_TIMED_OUT) {
 		MUST(becomes_readable(fd));
-		status = work_acquire(queue, frame);
+		status = try_acquire(queue, frame);
 	}
 	MUST_OK(status);
 }
@@ -80,22 +68,22 @@ SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 	work_send(producer, 1);
 	MUST(becomes_readable(fd));
 	work_send(producer, 2);
-	MUST_OK(work_receive(consumer, &frame));
+	MUST_OK(try_receive(consumer, &frame));
 	MUST(!is_readable(fd)); /* it holds as many as it may */
 	MUST_OK(ww_work_queue_reject(consumer, &frame));
 	MUST(is_readable(fd));
 	for (int i = 0; i < 2; i++) {
-		MUST_OK(work_receive(consumer, &frame));
+		MUST_OK(try_receive(consumer, &frame));
 		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 		MUST_EQUAL(i == 0, is_readable(fd));
 	}
-	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
+	MUST_STATUS(WW_TIMED_OUT, try_receive(consumer, &frame));
 	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(producer));
 	MUST(!is_readable(fd)); /* the producer may publish what it holds */
 	producer = ww_work_queue_unref(producer);
 	MUST(becomes_readable(fd));
-	MUST_STATUS(WW_END, work_receive(consumer, &frame));
+	MUST_STATUS(WW_END, try_receive(consumer, &frame));
 	MUST(is_readable(fd));
 	consumer = ww_work_queue_unref(consumer);
 	MUST(is_readable(fd));
@@ -112,22 +100,22 @@ SCENE_CASE(work_queue_eventfd_of_producer, QUEUES)
 	OWN(fd) int fd = queue_fd(producer);
 
 	MUST(is_readable(fd));
-	MUST_OK(work_acquire(producer, &frames[0]));
+	MUST_OK(try_acquire(producer, &frames[0]));
 	MUST(is_readable(fd));
-	MUST_OK(work_acquire(producer, &frames[1]));
+	MUST_OK(try_acquire(producer, &frames[1]));
 	MUST(!is_readable(fd)); /* it holds all of them */
 	MUST_OK(ww_work_queue_discard(producer, &frames[1], NULL));
 	MUST(is_readable(fd));
-	MUST_OK(work_acquire(producer, &frames[1]));
+	MUST_OK(try_acquire(producer, &frames[1]));
 	for (int i = 0; i < 2; i++)
 		MUST_OK(ww_work_queue_publish(producer, &frames[i], NULL));
 	MUST(!is_readable(fd));
-	MUST_OK(work_receive(consumer, &frame));
+	MUST_OK(try_receive(consumer, &frame));
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	poll_and_acquire(producer, fd, &frames[0]);
 	MUST_OK(ww_work_queue_publish(producer, &frames[0], NULL));
 	for (int i = 0; i < 2; i++) { /* of two that fail, one is kept */
-		MUST_OK(work_receive(consumer, &frame));
+		MUST_OK(try_receive(consumer, &frame));
 		MUST_OK(ww_work_queue_reject(consumer, &frame));
 	}
 	poll_and_acquire(producer, fd, &frames[0]);
@@ -135,7 +123,7 @@ SCENE_CASE(work_queue_eventfd_of_producer, QUEUES)
 	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(producer));
 	MUST(is_readable(fd));
-	MUST_STATUS(WW_END, work_acquire(producer, &frame));
+	MUST_STATUS(WW_END, try_acquire(producer, &frame));
 }
 
 /* By another member, which rings nobody's bell. */
@@ -152,7 +140,7 @@ SCENE_CASE(work_queue_eventfd_shows_close, QUEUES)
 	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(keeper));
 	MUST(becomes_readable(fd));
-	MUST_STATUS(WW_END, work_acquire(producer, &frame));
+	MUST_STATUS(WW_END, try_acquire(producer, &frame));
 }
 
 /* A frame of a producer that came later than the descriptor. */
@@ -197,13 +185,13 @@ SCENE_CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 	MUST_OK(ww_work_queue_acquire(producer, stream, 0, NULL, &frame));
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_publish(producer, &frame, stream));
-	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
+	MUST_STATUS(WW_TIMED_OUT, try_receive(consumer, &frame));
 	MUST(!is_readable(reads));
 	gate_open(&gate);
 	poll_and_receive(consumer, reads, &frame);
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, stream));
-	MUST_STATUS(WW_TIMED_OUT, work_acquire(producer, &frame));
+	MUST_STATUS(WW_TIMED_OUT, try_acquire(producer, &frame));
 	MUST(!is_readable(writes));
 	gate_open(&gate);
 	poll_and_acquire(producer, writes, &frame);
@@ -230,7 +218,7 @@ static void *consume(void *context)
 	while (status == WW_OK || status == WW_TIMED_OUT) {
 		if (!becomes_readable(fd))
 			break;
-		status = work_receive(consuming->queue, &frame);
+		status = try_receive(consuming->queue, &frame);
 		if (status == WW_OK)
 			status = ww_work_queue_acknowledge(consuming->queue, &frame, NULL);
 		else
