@@ -2,8 +2,8 @@
 /*
  * join.c - becoming a member of a work queue, see join.h
  *
- * A member puts an object inside the queue's, under a name that no other one ever has, then takes an
- * entry, of the roster or of the bell, and then has the object stay when the member ends: a
+ * A member puts an object inside the queue's, under a name that no other one ever has, then takes
+ * an entry, of the roster or of the bell, and then has the object stay when the member ends: a
  * consumer's for as long as claims may be its own, a producer's for as long as its frames are
  * there. A member that is killed before that leaves no object, since nobody would find it: only an
  * entry, which the next one takes over. For the same reason an object is removed before its entry

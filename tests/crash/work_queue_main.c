@@ -3,8 +3,9 @@
  * work_queue_main.c - a member of a work queue dies at each call it makes, alone and while another
  * one joins; the others go on, and the queue keeps nothing of it but one entry
  *
- * The queue and the director's own producer and consumer live through all of these deaths. There is
- * one more entry for each role (two, where another one joins), which the next member must find free.
+ * The queue and the director's own producer and consumer live through all of these deaths. There
+ * is one more entry for each role (two, where another one joins), which the next member must find
+ * free.
  */
 #include <string.h>
 
