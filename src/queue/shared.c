@@ -58,6 +58,7 @@ static struct ww_shared_file queue_file(const char *what, uint32_t header_bytes,
 		.bytes = ww_shared_file_round_up(header_bytes + (uint64_t)item_bytes * count),
 		.id = id,
 		.access = WW_ACCESS_WRITE,
+		.is_open = true, /* a member may have overwritten it; others join all the same */
 	};
 }
 

@@ -4,10 +4,12 @@
  * the broker is
  */
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "integration/work_queue.h"
+#include "queue/queue.h"
 
 static struct child producer; /* made queue "q" */
 static struct child consumers[2];
@@ -20,6 +22,38 @@ static void start_all(int count, const char *options)
 	for (int i = 0; i < count; i++) {
 		agent_begin(&consumers[i], "work_queue", "join q 3");
 	}
+}
+
+/*
+ * Members write the bell and the claims, and producers the roster: what one of them makes of the
+ * headers keeps no other away.
+ */
+SCENE_CASE(work_queue_headers_keep_nobody_away, NEEDS_VALUES)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_work_queue *hostile;
+
+	start_all(0, "");
+	agent_must(&producer, WW_OK, "send 2");
+	hostile = queue_get(WW_WORK_QUEUE_PRODUCER);
+	memset(hostile->roster.header, 0xff, offsetof(struct ww_layout_work_queue_roster, count));
+	ww_work_queue_unref(hostile);
+	hostile = queue_get(WW_WORK_QUEUE_CONSUMER);
+	MUST_OK(ww_work_queue_receive(hostile, NULL, 0, NULL, &frame));
+	memset(hostile->bell.header, 0, offsetof(struct ww_layout_work_queue_bell, asleep));
+	memset(ww_queue_ring_of(hostile->rings.next)->claims.header, 0xff,
+		offsetof(struct ww_layout_work_queue_claims, wakes));
+	MUST_OK(ww_work_queue_reject(hostile, &frame));
+	agent_begin(consumer, "work_queue", "join q 3");
+	agent_must(consumer, WW_OK, "hold 1 2");
+	agent_must(consumer, WW_OK, "done");
+	agent_must(consumer, WW_OK, "hold 2 1");
+	agent_must(consumer, WW_OK, "done");
+	agent_begin(&consumers[1], "work_queue", "join q 2");
+	agent_must(&consumers[1], WW_OK, "send 1");
+	agent_must(consumer, WW_OK, "hold 1 1");
+	agent_must(consumer, WW_OK, "done");
+	ww_work_queue_unref(hostile);
 }
 
 /* --- consumers --- */
