@@ -65,13 +65,17 @@ static void delete_versioned(struct DLManagedTensorVersioned *self)
 	tensor_free((struct tensor *)self);
 }
 
-/* Strides of bytes as strides of elements. */
-static ww_status divide_strides(const struct ww_array *array, int64_t *out_strides)
+static ww_status fill_tensor(struct tensor *ours, const struct ww_array *array,
+	struct ww_dl_tensor *tensor)
 {
 	int64_t element_bytes = (int64_t)ww_array_element_bytes(array);
+	ww_memory *memory;
+	const struct ww_device *device;
+	char *start;
 
+	/* Strides of bytes become strides of elements. */
 	for (uint32_t i = 0; i < array->ndim; i++) {
-		out_strides[i] = array->strides[i] / element_bytes;
+		ours->strides[i] = array->strides[i] / element_bytes;
 		if (array->strides[i] % element_bytes == 0)
 			continue;
 		if (array->shape[i] > 1)
@@ -80,17 +84,17 @@ static ww_status divide_strides(const struct ww_array *array, int64_t *out_strid
 				"of %" PRId64 " bytes in dimension %" PRIu32
 				" is no multiple of %" PRId64 "; copy it in C order first",
 				array->strides[i], i, element_bytes);
-		out_strides[i] = 1; /* no index uses it */
+		ours->strides[i] = 1; /* no index uses it */
 	}
-	return WW_OK;
-}
-
-/* Sets the device of the tensor, and the address of its first element there. */
-static void set_place(ww_memory *memory, const struct ww_array *array, struct ww_dl_tensor *tensor)
-{
-	const struct ww_device *device = memory->mapping->device;
-	char *start = ww_memory_pointer(memory);
-
+	memcpy(ours->shape, array->shape, sizeof(ours->shape));
+	tensor->ndim = (int32_t)array->ndim;
+	tensor->dtype = array->dtype;
+	tensor->shape = ours->shape;
+	tensor->strides = ours->strides;
+	/* Set the device of the tensor, and the address of its first element there. */
+	memory = ours->memory;
+	device = memory->mapping->device;
+	start = ww_memory_pointer(memory);
 	if (device->backend->id != WW_BACKEND_CUDA) {
 		tensor->device_type = WW_DL_CPU;
 		start = ww_memory_host_pointer(memory);
@@ -102,18 +106,6 @@ static void set_place(ww_memory *memory, const struct ww_array *array, struct ww
 		tensor->device_id = (int32_t)device->index;
 	}
 	tensor->data = ww_array_has_elements(array) ? start + array->offset : NULL;
-}
-
-static ww_status fill_tensor(struct tensor *ours, const struct ww_array *array,
-	struct ww_dl_tensor *tensor)
-{
-	ww_try(divide_strides(array, ours->strides));
-	memcpy(ours->shape, array->shape, sizeof(ours->shape));
-	tensor->ndim = (int32_t)array->ndim;
-	tensor->dtype = array->dtype;
-	tensor->shape = ours->shape;
-	tensor->strides = ours->strides;
-	set_place(ours->memory, array, tensor);
 	return WW_OK;
 }
 
@@ -223,20 +215,6 @@ static ww_status check_device(const struct ww_device *device, const struct ww_dl
 	}
 }
 
-static ww_status check_dtype(struct ww_dtype dtype, bool is_padded)
-{
-	struct ww_error reason;
-
-	if (dtype.bits < 8 && is_padded)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the tensor's elements of %u bits have a byte each; only packed ones are taken",
-			dtype.bits);
-	if (ww_dtype_check(dtype) == WW_OK)
-		return WW_OK;
-	ww_error_save(&reason);
-	return ww_fail(WW_ERR_UNSUPPORTED, "cannot take in a tensor: %s", reason.message);
-}
-
 /*
  * Strides of elements as strides of bytes. A stride that no index uses may have any value.
  */
@@ -262,8 +240,17 @@ static ww_status read_array(const struct ww_dl_tensor *tensor, bool is_padded,
 	struct ww_array *out_array)
 {
 	int64_t strides[WW_ARRAY_DIMS] = {0};
+	struct ww_dtype dtype = tensor->dtype;
+	struct ww_error reason;
 
-	ww_try(check_dtype(tensor->dtype, is_padded));
+	if (dtype.bits < 8 && is_padded)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the tensor's elements of %u bits have a byte each; only packed ones are taken",
+			dtype.bits);
+	if (ww_dtype_check(dtype) != WW_OK) {
+		ww_error_save(&reason);
+		return ww_fail(WW_ERR_UNSUPPORTED, "cannot take in a tensor: %s", reason.message);
+	}
 	if (tensor->ndim < 0 || tensor->ndim > WW_ARRAY_DIMS)
 		return ww_fail(WW_ERR_INVALID,
 			"the tensor has %" PRId32 " dimensions; %d are the most", tensor->ndim,
@@ -274,19 +261,6 @@ static ww_status read_array(const struct ww_dl_tensor *tensor, bool is_padded,
 		ww_try(multiply_strides(tensor, strides));
 	return ww_array_set(out_array, &tensor->dtype, (uint32_t)tensor->ndim, tensor->shape,
 		tensor->strides ? strides : NULL, 0);
-}
-
-/* A tensor without elements has nothing to wrap, so its deleter is called at once. */
-static ww_status import_empty(ww_device *device, const struct intake *intake,
-	ww_memory **out_memory)
-{
-	const struct ww_memory_params params = {.struct_size = sizeof(params),
-		.kind = WW_MEMORY_HOST,
-		.bytes = 1};
-
-	ww_try(ww_memory_create(device, &params, out_memory));
-	intake->release(intake->context);
-	return WW_OK;
 }
 
 /* The address of the lowest byte of any element. @first: of the data pointer */
@@ -340,10 +314,19 @@ static ww_status import_tensor(ww_device *device, const struct intake *intake, b
 	ww_try(ww_process_enter());
 	ww_try(read_array(intake->tensor, is_padded, &array));
 	ww_try(check_device(device, intake->tensor));
-	if (ww_array_has_elements(&array))
+	if (ww_array_has_elements(&array)) {
 		ww_try(import_bytes(device, intake, &array, out_memory));
-	else
-		ww_try(import_empty(device, intake, out_memory));
+	} else {
+		const struct ww_memory_params params = {.struct_size = sizeof(params),
+			.kind = WW_MEMORY_HOST,
+			.bytes = 1};
+
+		/*
+		 * A tensor without elements has nothing to wrap, so its deleter is called at once.
+		 */
+		ww_try(ww_memory_create(device, &params, out_memory));
+		intake->release(intake->context);
+	}
 	*out_array = array;
 	return WW_OK;
 }

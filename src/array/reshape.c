@@ -46,20 +46,6 @@ static uint32_t find_runs(const struct ww_array *array, struct run out_runs[WW_A
 	return count;
 }
 
-/*
- * No index uses the stride of a dimension of one element. It gets the stride of C order, or the
- * bytes of an element if that overflows.
- */
-static int64_t single_stride(const struct ww_array *view, uint32_t dim)
-{
-	int64_t stride = (int64_t)ww_array_element_bytes(view);
-
-	if (dim + 1 < view->ndim &&
-		__builtin_mul_overflow(view->strides[dim + 1], view->shape[dim + 1], &stride))
-		return (int64_t)ww_array_element_bytes(view);
-	return stride;
-}
-
 /* Sets the strides of the view. Return: whether such strides exist. */
 static bool fit_strides(struct ww_array *view, struct run *runs, uint32_t run_count)
 {
@@ -69,7 +55,19 @@ static bool fit_strides(struct ww_array *view, struct run *runs, uint32_t run_co
 		int64_t elements = view->shape[i - 1];
 
 		if (elements == 1) {
-			view->strides[i - 1] = single_stride(view, i - 1);
+			uint32_t dim = i - 1;
+			int64_t stride = (int64_t)ww_array_element_bytes(view);
+
+			/*
+			 * No index uses the stride of a dimension of one element. It gets the
+			 * stride of C order, or the bytes of an element if that overflows.
+			 */
+			if (dim + 1 < view->ndim &&
+				__builtin_mul_overflow(view->strides[dim + 1], view->shape[dim + 1],
+					&stride))
+				view->strides[i - 1] = (int64_t)ww_array_element_bytes(view);
+			else
+				view->strides[i - 1] = stride;
 			continue;
 		}
 		while (at < run_count && runs[at].count == 1)
@@ -119,42 +117,37 @@ static ww_status complete_shape(int64_t *shape, uint32_t ndim, int64_t count)
 	return WW_OK;
 }
 
-/* Sets all of the view except its strides; it must have as many elements as the array. */
-static ww_status set_shape(const struct ww_array *array, uint32_t ndim, const int64_t *shape,
-	struct ww_array *out_view)
-{
-	int64_t count = count_elements(array);
-	uint64_t bytes = 0;
-
-	if (ndim > WW_ARRAY_DIMS)
-		return ww_array_check_shape(ndim, shape);
-	memset(out_view->shape, 0, sizeof(out_view->shape));
-	memset(out_view->strides, 0, sizeof(out_view->strides));
-	out_view->ndim = ndim;
-	if (ndim > 0)
-		memcpy(out_view->shape, shape, ndim * sizeof(*shape));
-	ww_try(complete_shape(out_view->shape, ndim, count));
-	ww_try(ww_array_check_shape(ndim, out_view->shape));
-	ww_try(ww_array_full_bytes(out_view, &bytes));
-	if (count_elements(out_view) != count)
-		return ww_fail(WW_ERR_INVALID,
-			"an array of %" PRId64 " elements cannot get a shape of %" PRId64, count,
-			count_elements(out_view));
-	return WW_OK;
-}
-
 ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const int64_t *shape,
 	struct ww_array *out_view)
 {
 	struct ww_array view;
 	struct run runs[WW_ARRAY_DIMS];
+	int64_t count;
+	uint64_t bytes = 0;
 
 	ww_require(array, "ww_array_reshape: array is NULL");
 	ww_require(shape || ndim == 0, "ww_array_reshape: shape is NULL");
 	ww_require(out_view, "ww_array_reshape: out_view is NULL");
 	ww_try(ww_array_check_span(array));
 	view = *array;
-	ww_try(set_shape(array, ndim, shape, &view));
+	/* Set all of the view except its strides; it must have as many elements as the array. */
+	count = count_elements(array);
+	if (ndim > WW_ARRAY_DIMS) {
+		ww_try(ww_array_check_shape(ndim, shape));
+	} else {
+		memset(view.shape, 0, sizeof(view.shape));
+		memset(view.strides, 0, sizeof(view.strides));
+		view.ndim = ndim;
+		if (ndim > 0)
+			memcpy(view.shape, shape, ndim * sizeof(*shape));
+		ww_try(complete_shape(view.shape, ndim, count));
+		ww_try(ww_array_check_shape(ndim, view.shape));
+		ww_try(ww_array_full_bytes(&view, &bytes));
+		if (count_elements(&view) != count)
+			return ww_fail(WW_ERR_INVALID,
+				"an array of %" PRId64 " elements cannot get a shape of %" PRId64,
+				count, count_elements(&view));
+	}
 	if (!ww_array_has_elements(&view))
 		ww_array_set_c_order(&view);
 	else if (!fit_strides(&view, runs, find_runs(array, runs)))

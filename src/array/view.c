@@ -86,17 +86,6 @@ ww_status ww_array_slice(const struct ww_array *array, uint32_t dim, int64_t sta
 	return WW_OK;
 }
 
-static void drop_dim(struct ww_array *array, uint32_t dim)
-{
-	array->ndim--;
-	for (uint32_t i = dim; i < array->ndim; i++) {
-		array->shape[i] = array->shape[i + 1];
-		array->strides[i] = array->strides[i + 1];
-	}
-	array->shape[array->ndim] = 0;
-	array->strides[array->ndim] = 0;
-}
-
 ww_status ww_array_index(const struct ww_array *array, uint32_t dim, int64_t index,
 	struct ww_array *out_view)
 {
@@ -115,24 +104,15 @@ ww_status ww_array_index(const struct ww_array *array, uint32_t dim, int64_t ind
 			" elements, and none at index %" PRId64,
 			dim, array->shape[dim], index);
 	view = *array;
-	drop_dim(&view, dim);
+	view.ndim--;
+	for (uint32_t i = dim; i < view.ndim; i++) {
+		view.shape[i] = view.shape[i + 1];
+		view.strides[i] = view.strides[i + 1];
+	}
+	view.shape[view.ndim] = 0;
+	view.strides[view.ndim] = 0;
 	move_start(&view, at, array->strides[dim]);
 	*out_view = view;
-	return WW_OK;
-}
-
-static ww_status check_order(const uint32_t *order, uint32_t ndim)
-{
-	uint32_t seen = 0;
-
-	for (uint32_t i = 0; i < ndim; i++) {
-		if (order[i] >= ndim || seen >> order[i] & 1)
-			return ww_fail(WW_ERR_INVALID,
-				"an order of %" PRIu32 " dimensions has %" PRIu32
-				" at place %" PRIu32 "; it names each of 0 to %" PRIu32 " once",
-				ndim, order[i], i, ndim - 1);
-		seen |= UINT32_C(1) << order[i];
-	}
 	return WW_OK;
 }
 
@@ -144,8 +124,20 @@ ww_status ww_array_permute(const struct ww_array *array, const uint32_t *order,
 	ww_require(array, "ww_array_permute: array is NULL");
 	ww_require(out_view, "ww_array_permute: out_view is NULL");
 	ww_try(ww_array_check_span(array));
-	if (order)
-		ww_try(check_order(order, array->ndim));
+	if (order) {
+		uint32_t ndim = array->ndim;
+		uint32_t seen = 0;
+
+		for (uint32_t i = 0; i < ndim; i++) {
+			if (order[i] >= ndim || seen >> order[i] & 1)
+				return ww_fail(WW_ERR_INVALID,
+					"an order of %" PRIu32 " dimensions has %" PRIu32
+					" at place %" PRIu32 "; it names each of 0 to %" PRIu32
+					" once",
+					ndim, order[i], i, ndim - 1);
+			seen |= UINT32_C(1) << order[i];
+		}
+	}
 	view = *array;
 	for (uint32_t i = 0; i < array->ndim; i++) {
 		uint32_t from = order ? order[i] : array->ndim - 1 - i;
@@ -154,21 +146,6 @@ ww_status ww_array_permute(const struct ww_array *array, const uint32_t *order,
 		view.strides[i] = array->strides[from];
 	}
 	*out_view = view;
-	return WW_OK;
-}
-
-/* The stride with which a dimension of the array has @count elements: 0 where it repeats one. */
-static ww_status broadcast_stride(const struct ww_array *array, uint32_t dim, int64_t count,
-	int64_t *out_stride)
-{
-	*out_stride = 0;
-	if (array->shape[dim] == count)
-		*out_stride = array->strides[dim];
-	else if (array->shape[dim] != 1)
-		return ww_fail(WW_ERR_INVALID,
-			"dimension %" PRIu32 " of an array has %" PRId64
-			" elements and cannot be repeated to %" PRId64 "; one element could",
-			dim, array->shape[dim], count);
 	return WW_OK;
 }
 
@@ -194,8 +171,19 @@ ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim, const 
 	for (uint32_t i = 0; i < ndim; i++) {
 		view.shape[i] = shape[i];
 		view.strides[i] = 0;
-		if (i >= added)
-			ww_try(broadcast_stride(array, i - added, shape[i], &view.strides[i]));
+		if (i >= added) {
+			uint32_t dim = i - added;
+
+			/* The stride stays 0 where the view repeats one element. */
+			if (array->shape[dim] == shape[i])
+				view.strides[i] = array->strides[dim];
+			else if (array->shape[dim] != 1)
+				return ww_fail(WW_ERR_INVALID,
+					"dimension %" PRIu32 " of an array has %" PRId64
+					" elements and cannot be repeated to %" PRId64
+					"; one element could",
+					dim, array->shape[dim], shape[i]);
+		}
 	}
 	ww_try(ww_array_full_bytes(&view, &bytes));
 	*out_view = view;

@@ -12,16 +12,6 @@
 /* Of all lists; nothing is taken inside it. */
 static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under the lock. */
-static struct ww_attachment *find(const struct ww_attachments *attachments, const void *owner)
-{
-	struct ww_attachment *attachment = attachments->first;
-
-	while (attachment && attachment->owner != owner)
-		attachment = attachment->next;
-	return attachment;
-}
-
 void ww_attachments_add(struct ww_attachments *attachments, struct ww_attachment *attachment)
 {
 	pthread_mutex_lock(&lock);
@@ -35,7 +25,9 @@ struct ww_attachment *ww_attachments_find(struct ww_attachments *attachments, co
 	struct ww_attachment *attachment;
 
 	pthread_mutex_lock(&lock);
-	attachment = find(attachments, owner);
+	attachment = attachments->first;
+	while (attachment && attachment->owner != owner)
+		attachment = attachment->next;
 	pthread_mutex_unlock(&lock);
 	return attachment;
 }

@@ -40,18 +40,11 @@ static bool is_anonymous(int fd)
 		memcmp(name, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* Of the Internet, one may linger when it is closed. */
-static bool is_unix_socket(int fd)
-{
-	socklen_t length = sizeof(int);
-	int domain;
-
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
-}
-
 static bool is_local_file(int fd)
 {
 	struct statx file;
+	socklen_t length;
+	int domain;
 
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) < 0)
 		return false;
@@ -60,7 +53,10 @@ static bool is_local_file(int fd)
 	case S_IFIFO:
 		return true;
 	case S_IFSOCK:
-		return is_unix_socket(fd);
+		/* A socket of the Internet may linger when it is closed. */
+		length = sizeof(int);
+		return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 &&
+			domain == AF_UNIX;
 	case S_IFREG:
 	case S_IFDIR:
 		return file.stx_dev_major != 0; /* without a disk: any process may serve it */
@@ -85,35 +81,29 @@ static void *close_aside(void *context)
 	return NULL;
 }
 
-/* No signal of the program's is handled there. */
-static void start_closing(int fd)
+int ww_close_async(int fd)
 {
+	int saved = errno;
 	pthread_attr_t attributes;
 	sigset_t former;
 	pthread_t thread;
 	sigset_t all;
 
-	atomic_fetch_add_explicit(&closing, 1, memory_order_relaxed);
-	if (pthread_attr_init(&attributes))
-		return;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &former);
-	(void)pthread_create(&thread, &attributes, close_aside, (void *)(intptr_t)fd);
-	pthread_sigmask(SIG_SETMASK, &former, NULL);
-	pthread_attr_destroy(&attributes);
-}
-
-int ww_close_async(int fd)
-{
-	int saved = errno;
-
 	if (fd < 0)
 		return -1;
 	if (ww_close_async_is_local(fd))
 		return ww_fd_close(fd);
-	start_closing(fd);
+	/* The thread handles no signal of the program's. */
+	atomic_fetch_add_explicit(&closing, 1, memory_order_relaxed);
+	if (!pthread_attr_init(&attributes)) {
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		pthread_attr_setstacksize(&attributes, STACK_BYTES);
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &former);
+		(void)pthread_create(&thread, &attributes, close_aside, (void *)(intptr_t)fd);
+		pthread_sigmask(SIG_SETMASK, &former, NULL);
+		pthread_attr_destroy(&attributes);
+	}
 	errno = saved;
 	return -1;
 }

@@ -147,21 +147,6 @@ static ww_status receive_all(int socket, char *message, size_t bytes, bool is_st
 	return WW_OK;
 }
 
-static ww_status check_descriptors(int socket, const struct arrival *arrival)
-{
-	size_t fd_count = arrival->scm.fd_count + arrival->scm.surplus_count;
-	bool is_cut = arrival->scm.flags & MSG_CTRUNC;
-
-	if (is_cut && fd_count <= 1)
-		return ww_fail_errno(EMFILE, NULL, "a descriptor that came over socket %d was lost",
-			socket);
-	if (is_cut || fd_count != 1)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"refused a message from socket %d with %zu%s descriptors, not one", socket,
-			fd_count, is_cut ? " or more" : "");
-	return WW_OK;
-}
-
 ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t deadline_ns,
 	int *out_fd)
 {
@@ -169,6 +154,8 @@ ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t d
 	struct arrival arrival = {.scm = {.fds = &fd, .fd_room = 1}};
 	ww_status status;
 	int type = 0;
+	size_t fd_count;
+	bool is_cut;
 
 	*out_fd = -1;
 	ww_try(check_socket(socket, &type));
@@ -176,7 +163,15 @@ ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t d
 	status = receive_all(socket, message, bytes, type == SOCK_STREAM, deadline_ns, &arrival);
 	if (status != WW_OK)
 		return status;
-	ww_try(check_descriptors(socket, &arrival));
+	fd_count = arrival.scm.fd_count + arrival.scm.surplus_count;
+	is_cut = arrival.scm.flags & MSG_CTRUNC;
+	if (is_cut && fd_count <= 1)
+		return ww_fail_errno(EMFILE, NULL, "a descriptor that came over socket %d was lost",
+			socket);
+	if (is_cut || fd_count != 1)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"refused a message from socket %d with %zu%s descriptors, not one", socket,
+			fd_count, is_cut ? " or more" : "");
 	if (!ww_close_async_is_local(fd))
 		return ww_fail(WW_ERR_DESCRIPTOR,
 			"refused a descriptor from socket %d: it is not memory, but a file of a kind that may hang "

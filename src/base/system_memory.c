@@ -104,27 +104,12 @@ static void apply_group(const char *group, uint64_t *free_bytes, uint64_t *total
 	*total = *total < limit ? *total : limit;
 }
 
-/* The line of version 2 is "0::/group/in/group"; groups of version 1 are not asked. */
-static void apply_groups(const char *root, uint64_t *free_bytes, uint64_t *total)
-{
-	char line[256];
-	char *group = line + 3;
-	char *slash;
-
-	if (!ww_proc_file_read_line(join(root, "/proc/self/cgroup", "").text, line, sizeof(line)) ||
-		strncmp(line, "0::", 3) != 0)
-		return;
-	do {
-		apply_group(join(root, "/sys/fs/cgroup", group).text, free_bytes, total);
-		slash = strrchr(group, '/');
-		if (slash)
-			*slash = '\0';
-	} while (slash);
-}
-
 ww_status ww_system_memory_at(const char *root, uint64_t *out_free, uint64_t *out_total)
 {
 	struct sysinfo info;
+	char line[256];
+	char *group;
+	char *slash;
 
 	if (!read_meminfo(root, out_free, out_total)) {
 		if (sysinfo(&info) < 0)
@@ -133,7 +118,16 @@ ww_status ww_system_memory_at(const char *root, uint64_t *out_free, uint64_t *ou
 		*out_free = (uint64_t)info.freeram * info.mem_unit;
 		*out_total = (uint64_t)info.totalram * info.mem_unit;
 	}
-	apply_groups(root, out_free, out_total);
+	/* The line of version 2 is "0::/group/in/group"; groups of version 1 are not asked. */
+	group = line + 3;
+	if (ww_proc_file_read_line(join(root, "/proc/self/cgroup", "").text, line, sizeof(line)) &&
+		strncmp(line, "0::", 3) == 0)
+		do {
+			apply_group(join(root, "/sys/fs/cgroup", group).text, out_free, out_total);
+			slash = strrchr(group, '/');
+			if (slash)
+				*slash = '\0';
+		} while (slash);
 	return WW_OK;
 }
 

@@ -137,21 +137,10 @@ static void write_head(struct ww_writer *writer, const struct head *head)
 	ww_write_number(writer, head->bytes, sizeof(head->bytes));
 }
 
-static void write_array(struct ww_writer *writer, const struct ww_call_arg *arg)
-{
-	uint8_t *at;
-
-	ww_write_bytes(writer, arg->token->bytes, WW_TOKEN_BYTES);
-	if (!arg->has_array)
-		return;
-	at = ww_writer_take(writer, WW_ARRAY_RECORD_BYTES);
-	if (at)
-		ww_array_record_encode(&arg->array, at);
-}
-
 static void write_item(struct ww_writer *writer, const struct ww_call_arg *arg)
 {
 	struct head head = {.kind = (uint8_t)arg->kind};
+	uint8_t *at;
 
 	switch (arg->kind) {
 	case WW_ARGUMENT_SCALAR:
@@ -169,7 +158,12 @@ static void write_item(struct ww_writer *writer, const struct ww_call_arg *arg)
 	case WW_ARGUMENT_ARRAY:
 		head.flags = arg->has_array ? HAS_ARRAY : 0;
 		write_head(writer, &head);
-		write_array(writer, arg);
+		ww_write_bytes(writer, arg->token->bytes, WW_TOKEN_BYTES);
+		if (arg->has_array) {
+			at = ww_writer_take(writer, WW_ARRAY_RECORD_BYTES);
+			if (at)
+				ww_array_record_encode(&arg->array, at);
+		}
 		break;
 	case WW_ARGUMENT_TIMELINE:
 		write_head(writer, &head);
@@ -188,11 +182,13 @@ static size_t item_bytes(const struct ww_call_arg *arg)
 	return is_short ? most - WW_ARRAY_RECORD_BYTES : most;
 }
 
-/* Whether all of it can be sent. */
-static ww_status measure(const struct ww_call_args *args, size_t room)
+ww_status ww_call_args_encode(const struct ww_call_args *args, uint8_t *out_record, size_t room,
+	size_t *out_bytes)
 {
+	struct ww_writer writer = {.at = out_record, .end = out_record + room};
 	size_t bytes = 0;
 
+	ww_assert(args->count <= WW_CALL_ARGS_MAX);
 	for (uint32_t i = 0; i < args->count; i++) {
 		const struct ww_call_arg *arg = &args->items[i];
 
@@ -208,16 +204,6 @@ static ww_status measure(const struct ww_call_args *args, size_t room)
 			"the arguments of a call have %zu bytes as they are sent, and there is room for "
 			"%zu",
 			bytes, room);
-	return WW_OK;
-}
-
-ww_status ww_call_args_encode(const struct ww_call_args *args, uint8_t *out_record, size_t room,
-	size_t *out_bytes)
-{
-	struct ww_writer writer = {.at = out_record, .end = out_record + room};
-
-	ww_assert(args->count <= WW_CALL_ARGS_MAX);
-	ww_try(measure(args, room));
 	for (uint32_t i = 0; i < args->count; i++)
 		write_item(&writer, &args->items[i]);
 	ww_assert(!writer.has_failed);
@@ -309,32 +295,19 @@ static ww_status read_array(struct ww_reader *reader, const struct head *head,
 	return settle_token(set_array_of(token, &info, bytes ? &array : NULL, arg));
 }
 
-static ww_status read_timeline(struct ww_reader *reader, struct ww_call_arg *arg)
-{
-	const struct ww_token *token = take_token(reader);
-
-	ww_try(reader->status);
-	return settle_token(ww_call_arg_timeline(token, arg));
-}
-
-static ww_status read_head(struct ww_reader *reader, struct head *out_head)
-{
-	out_head->kind = ww_read_u8(reader, "kind");
-	out_head->flags = ww_read_u8(reader, "flags");
-	out_head->dtype_code = ww_read_u8(reader, "dtype_code");
-	out_head->dtype_bits = ww_read_u8(reader, "dtype_bits");
-	out_head->bytes = ww_read_u32(reader, "bytes");
-	ww_try(reader->status);
-	if (!is_head_of(out_head, out_head->kind == WW_ARGUMENT_ARRAY ? HAS_ARRAY : 0))
-		return refuse_record("a field that the kind of argument does not have");
-	return WW_OK;
-}
-
 static ww_status read_item(struct ww_reader *reader, struct ww_call_arg *arg)
 {
 	struct head head;
+	const struct ww_token *token;
 
-	ww_try(read_head(reader, &head));
+	head.kind = ww_read_u8(reader, "kind");
+	head.flags = ww_read_u8(reader, "flags");
+	head.dtype_code = ww_read_u8(reader, "dtype_code");
+	head.dtype_bits = ww_read_u8(reader, "dtype_bits");
+	head.bytes = ww_read_u32(reader, "bytes");
+	ww_try(reader->status);
+	if (!is_head_of(&head, head.kind == WW_ARGUMENT_ARRAY ? HAS_ARRAY : 0))
+		return refuse_record("a field that the kind of argument does not have");
 	switch (head.kind) {
 	case WW_ARGUMENT_NONE:
 		ww_call_arg_none(arg);
@@ -346,7 +319,9 @@ static ww_status read_item(struct ww_reader *reader, struct ww_call_arg *arg)
 	case WW_ARGUMENT_ARRAY:
 		return read_array(reader, &head, arg);
 	case WW_ARGUMENT_TIMELINE:
-		return read_timeline(reader, arg);
+		token = take_token(reader);
+		ww_try(reader->status);
+		return settle_token(ww_call_arg_timeline(token, arg));
 	default:
 		return refuse_record("the kind of an argument");
 	}

@@ -42,28 +42,6 @@ static void array_text(const struct ww_array *array, char out_text[TYPE_BYTES])
 		snprintf(out_text + used, TYPE_BYTES - used, "]");
 }
 
-/* What an argument is, in the words of signatures. */
-static void arg_text(const struct ww_call_arg *arg, char out_text[TYPE_BYTES])
-{
-	char name[WW_DTYPE_NAME_BYTES];
-
-	switch (arg->kind) {
-	case WW_ARGUMENT_SCALAR:
-		ww_dtype_short_name(arg->dtype, name);
-		snprintf(out_text, TYPE_BYTES, "%s", name[0] ? name : "a scalar without dtype");
-		break;
-	case WW_ARGUMENT_BYTES:
-		snprintf(out_text, TYPE_BYTES, "%" PRIu32 " bytes", arg->bytes);
-		break;
-	case WW_ARGUMENT_ARRAY:
-		array_text(&arg->array, out_text);
-		break;
-	default:
-		snprintf(out_text, TYPE_BYTES, "%s",
-			arg->kind == WW_ARGUMENT_TIMELINE ? "a timeline" : "missing");
-	}
-}
-
 /*
  * @is, @must: more about what it is and what it must be, NULL or as " in C order"
  */
@@ -71,8 +49,25 @@ static ww_status refuse(const struct place *place, const char *is, const char *m
 {
 	char found[TYPE_BYTES];
 	char wanted[TYPE_BYTES];
+	const struct ww_call_arg *arg = place->arg;
+	char name[WW_DTYPE_NAME_BYTES];
 
-	arg_text(place->arg, found);
+	/* The message says what the argument is, in the words of signatures. */
+	switch (arg->kind) {
+	case WW_ARGUMENT_SCALAR:
+		ww_dtype_short_name(arg->dtype, name);
+		snprintf(found, TYPE_BYTES, "%s", name[0] ? name : "a scalar without dtype");
+		break;
+	case WW_ARGUMENT_BYTES:
+		snprintf(found, TYPE_BYTES, "%" PRIu32 " bytes", arg->bytes);
+		break;
+	case WW_ARGUMENT_ARRAY:
+		array_text(&arg->array, found);
+		break;
+	default:
+		snprintf(found, TYPE_BYTES, "%s",
+			arg->kind == WW_ARGUMENT_TIMELINE ? "a timeline" : "missing");
+	}
 	ww_parameter_type_text(place->signature, place->parameter, wanted, sizeof(wanted));
 	return ww_fail(WW_ERR_MISMATCH, "%s %" PRIu32 ", %s, is %s%s and must be %s%s", place->what,
 		place->number, place->parameter->name, found, is ? is : "", wanted,
@@ -104,35 +99,28 @@ static ww_status bind_dim(const struct place *place, uint32_t name, int64_t coun
 	return *known == count ? WW_OK : refuse_dim(place, name, *known);
 }
 
-static ww_status bind_shape(const struct place *place)
-{
-	const struct ww_parameter *parameter = place->parameter;
-	const struct ww_array *array = &place->arg->array;
-
-	if (parameter->flags & WW_PARAMETER_ANY_RANK)
-		return WW_OK;
-	if (array->ndim != parameter->ndim)
-		return refuse(place, NULL, NULL);
-	for (uint32_t i = 0; i < array->ndim; i++) {
-		const struct ww_signature_dim *dim = &parameter->dims[i];
-
-		if (dim->kind == WW_DIM_COUNT && dim->count != array->shape[i])
-			return refuse(place, NULL, NULL);
-		if (dim->kind == WW_DIM_NAME)
-			ww_try(bind_dim(place, dim->name, array->shape[i]));
-	}
-	return WW_OK;
-}
-
 static ww_status bind_array(const struct place *place)
 {
 	const struct ww_parameter *parameter = place->parameter;
 	const struct ww_call_arg *arg = place->arg;
+	const struct ww_array *array;
 
 	if (!(parameter->flags & WW_PARAMETER_ANY_TYPE) &&
 		!ww_dtype_is_same(parameter->dtype, arg->array.dtype))
 		return refuse(place, NULL, NULL);
-	ww_try(bind_shape(place));
+	array = &place->arg->array;
+	if (!(parameter->flags & WW_PARAMETER_ANY_RANK)) {
+		if (array->ndim != parameter->ndim)
+			return refuse(place, NULL, NULL);
+		for (uint32_t i = 0; i < array->ndim; i++) {
+			const struct ww_signature_dim *dim = &parameter->dims[i];
+
+			if (dim->kind == WW_DIM_COUNT && dim->count != array->shape[i])
+				return refuse(place, NULL, NULL);
+			if (dim->kind == WW_DIM_NAME)
+				ww_try(bind_dim(place, dim->name, array->shape[i]));
+		}
+	}
 	if (!(parameter->flags & WW_PARAMETER_STRIDED) && !ww_array_is_contiguous(&arg->array))
 		return refuse(place, " with gaps or in another order",
 			" in C order without gaps; copy it");
@@ -141,34 +129,28 @@ static ww_status bind_array(const struct place *place)
 	return WW_OK;
 }
 
-static ww_status bind_scalar(const struct place *place)
-{
-	const struct ww_parameter *parameter = place->parameter;
-	int64_t count;
-
-	if (!ww_dtype_is_same(parameter->dtype, place->arg->dtype))
-		return refuse(place, NULL, NULL);
-	if (!ww_scalar_is_valid(parameter->dtype, place->arg->scalar))
-		return refuse(place, " with bits that the type does not have",
-			parameter->dtype.code == WW_DTYPE_BOOL ? ", 0 or 1"
-							       : " with zeros above its bits");
-	if (!(parameter->flags & WW_PARAMETER_DIMENSION))
-		return WW_OK;
-	if (!ww_scalar_to_count(parameter->dtype, place->arg->scalar, &count))
-		return refuse(place, " with a value that no dimension has", " from 0 on");
-	return bind_dim(place, parameter->dim_name, count);
-}
-
 static ww_status bind_one(const struct place *place)
 {
 	const struct ww_parameter *parameter = place->parameter;
 	const struct ww_call_arg *arg = place->arg;
+	int64_t count;
 
 	if (arg->kind != parameter->kind)
 		return refuse(place, NULL, NULL);
 	switch (arg->kind) {
 	case WW_ARGUMENT_SCALAR:
-		return bind_scalar(place);
+		if (!ww_dtype_is_same(parameter->dtype, place->arg->dtype))
+			return refuse(place, NULL, NULL);
+		if (!ww_scalar_is_valid(parameter->dtype, place->arg->scalar))
+			return refuse(place, " with bits that the type does not have",
+				parameter->dtype.code == WW_DTYPE_BOOL
+					? ", 0 or 1"
+					: " with zeros above its bits");
+		if (!(parameter->flags & WW_PARAMETER_DIMENSION))
+			return WW_OK;
+		if (!ww_scalar_to_count(parameter->dtype, place->arg->scalar, &count))
+			return refuse(place, " with a value that no dimension has", " from 0 on");
+		return bind_dim(place, parameter->dim_name, count);
 	case WW_ARGUMENT_ARRAY:
 		return bind_array(place);
 	case WW_ARGUMENT_BYTES:
@@ -180,26 +162,21 @@ static ww_status bind_one(const struct place *place)
 
 /* --- arguments that were left out --- */
 
-static ww_status fill_dimension(const struct place *place, struct ww_call_arg *arg)
-{
-	const struct ww_parameter *parameter = place->parameter;
-	int64_t count = place->binding->dims[parameter->dim_name];
-	uint64_t scalar;
-
-	if (count == UNKNOWN)
-		return refuse(place, NULL, NULL);
-	if (!ww_scalar_from_count(parameter->dtype, count, &scalar))
-		return refuse_dim(place, parameter->dim_name, count);
-	ww_call_arg_scalar(parameter->dtype, scalar, arg);
-	return WW_OK;
-}
-
 static ww_status fill(const struct place *place, struct ww_call_arg *arg)
 {
 	const struct ww_parameter *parameter = place->parameter;
 
-	if (parameter->flags & WW_PARAMETER_DIMENSION)
-		return fill_dimension(place, arg);
+	if (parameter->flags & WW_PARAMETER_DIMENSION) {
+		int64_t count = place->binding->dims[parameter->dim_name];
+		uint64_t scalar;
+
+		if (count == UNKNOWN)
+			return refuse(place, NULL, NULL);
+		if (!ww_scalar_from_count(parameter->dtype, count, &scalar))
+			return refuse_dim(place, parameter->dim_name, count);
+		ww_call_arg_scalar(parameter->dtype, scalar, arg);
+		return WW_OK;
+	}
 	if (parameter->flags & WW_PARAMETER_DEFAULT)
 		ww_call_arg_scalar(parameter->dtype, parameter->scalar, arg);
 	return parameter->flags & WW_PARAMETER_OPTIONAL ? WW_OK : refuse(place, NULL, NULL);
@@ -220,18 +197,6 @@ static struct place place_of(const struct ww_signature *signature,
 		"argument", i + 1};
 }
 
-static ww_status bind_given(const struct ww_signature *signature, const struct ww_call_args *args,
-	struct ww_signature_binding *binding)
-{
-	for (uint32_t i = 0; i < args->count; i++) {
-		struct place place = place_of(signature, binding, args, i);
-
-		if (place.arg->kind != WW_ARGUMENT_NONE)
-			ww_try(bind_one(&place));
-	}
-	return WW_OK;
-}
-
 void ww_signature_binding_init(struct ww_signature_binding *binding)
 {
 	for (uint32_t i = 0; i < WW_SIGNATURE_DIMS_MAX; i++)
@@ -246,7 +211,12 @@ ww_status ww_signature_bind(const struct ww_signature *signature, struct ww_call
 	ww_signature_binding_init(out_binding);
 	for (uint32_t i = args->count; i < signature->parameter_count; i++)
 		ww_call_arg_none(&args->items[i]);
-	ww_try(bind_given(signature, args, out_binding));
+	for (uint32_t i = 0; i < args->count; i++) {
+		struct place place = place_of(signature, out_binding, args, i);
+
+		if (place.arg->kind != WW_ARGUMENT_NONE)
+			ww_try(bind_one(&place));
+	}
 	args->count = signature->parameter_count;
 	for (uint32_t i = 0; i < args->count; i++) {
 		struct place place = place_of(signature, out_binding, args, i);

@@ -158,26 +158,6 @@ static bool read_magnitude(const char *at, uint64_t *out_value)
 	return true;
 }
 
-static bool read_integer(struct ww_dtype dtype, const char *text, uint64_t *out_scalar)
-{
-	bool is_negative = *text == '-';
-	uint64_t most = mask(dtype) >> (dtype.code == WW_DTYPE_INT);
-	uint64_t value;
-
-	if (!read_magnitude(text + is_negative, &value))
-		return false;
-	if (is_negative)
-		most = dtype.code == WW_DTYPE_INT ? most + 1 : 0;
-	*out_scalar = (is_negative ? 0 - value : value) & mask(dtype);
-	return value <= most;
-}
-
-static bool read_bool(const char *text, uint64_t *out_scalar)
-{
-	*out_scalar = !strcmp(text, "true");
-	return *out_scalar || !strcmp(text, "false");
-}
-
 /* --- floating point --- */
 
 /* Moves behind digits. Return: false: there are none. */
@@ -236,35 +216,6 @@ static uint64_t round_to(const struct form *form, double magnitude)
 	return ((uint64_t)(exponent - form->exponent_least) << form->mantissa_bits) + whole;
 }
 
-static uint64_t pack(const struct form *form, double value)
-{
-	uint64_t bits;
-
-	if (isnan(value))
-		bits = infinity_of(form) | UINT64_C(1) << (form->mantissa_bits - 1);
-	else
-		bits = isinf(value) ? infinity_of(form) : round_to(form, fabs(value));
-	return bits | (uint64_t)(signbit(value) != 0) << 15;
-}
-
-static double unpack(const struct form *form, uint64_t bits)
-{
-	uint64_t magnitude = bits & 0x7fff;
-	uint64_t hidden = UINT64_C(1) << form->mantissa_bits;
-	uint64_t mantissa = magnitude & (hidden - 1);
-	int exponent = (int)(magnitude >> form->mantissa_bits);
-	double value;
-
-	if (magnitude >= infinity_of(form))
-		return mantissa ? NAN : (bits & 0x8000 ? -INFINITY : INFINITY);
-	if (exponent > 0)
-		mantissa |= hidden;
-	else
-		exponent = 1;
-	value = ldexp((double)mantissa, exponent - 1 + form->exponent_least - form->mantissa_bits);
-	return bits & 0x8000 ? -value : value;
-}
-
 static const struct form *form_of(struct ww_dtype dtype)
 {
 	return dtype.code == WW_DTYPE_BFLOAT ? &bfloat : &half;
@@ -276,8 +227,15 @@ static uint64_t to_bits(struct ww_dtype dtype, double value)
 	uint32_t word;
 	uint64_t bits;
 
-	if (dtype.bits == 16)
-		return pack(form_of(dtype), value);
+	if (dtype.bits == 16) {
+		const struct form *form = form_of(dtype);
+
+		if (isnan(value))
+			bits = infinity_of(form) | UINT64_C(1) << (form->mantissa_bits - 1);
+		else
+			bits = isinf(value) ? infinity_of(form) : round_to(form, fabs(value));
+		return bits | (uint64_t)(signbit(value) != 0) << 15;
+	}
 	memcpy(&word, &single, sizeof(word));
 	memcpy(&bits, &value, sizeof(bits));
 	return dtype.bits == 32 ? word : bits;
@@ -289,8 +247,23 @@ static double from_bits(struct ww_dtype dtype, uint64_t bits)
 	float single;
 	double value;
 
-	if (dtype.bits == 16)
-		return unpack(form_of(dtype), bits);
+	if (dtype.bits == 16) {
+		const struct form *form = form_of(dtype);
+		uint64_t magnitude = bits & 0x7fff;
+		uint64_t hidden = UINT64_C(1) << form->mantissa_bits;
+		uint64_t mantissa = magnitude & (hidden - 1);
+		int exponent = (int)(magnitude >> form->mantissa_bits);
+
+		if (magnitude >= infinity_of(form))
+			return mantissa ? NAN : (bits & 0x8000 ? -INFINITY : INFINITY);
+		if (exponent > 0)
+			mantissa |= hidden;
+		else
+			exponent = 1;
+		value = ldexp((double)mantissa,
+			exponent - 1 + form->exponent_least - form->mantissa_bits);
+		return bits & 0x8000 ? -value : value;
+	}
 	memcpy(&single, &word, sizeof(single));
 	memcpy(&value, &bits, sizeof(value));
 	return dtype.bits == 32 ? (double)single : value;
@@ -300,13 +273,6 @@ static double from_bits(struct ww_dtype dtype, uint64_t bits)
 static locale_t c_locale(void)
 {
 	return newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-/* A float is read as a float: by way of a double it would be rounded twice. */
-static double read_decimal(struct ww_dtype dtype, const char *text)
-{
-	return dtype.bits == 32 ? (double)strtof_l(text, NULL, c_locale())
-				: strtod_l(text, NULL, c_locale());
 }
 
 static bool read_floating(struct ww_dtype dtype, const char *text, uint64_t *out_scalar)
@@ -323,7 +289,10 @@ static bool read_floating(struct ww_dtype dtype, const char *text, uint64_t *out
 	}
 	if (!is_decimal(text))
 		return false;
-	*out_scalar = to_bits(dtype, read_decimal(dtype, text));
+	/* A float is read as a float: by way of a double it would be rounded twice. */
+	*out_scalar = to_bits(dtype,
+		dtype.bits == 32 ? (double)strtof_l(text, NULL, c_locale())
+				 : strtod_l(text, NULL, c_locale()));
 	return !isinf(from_bits(dtype, *out_scalar));
 }
 
@@ -337,32 +306,27 @@ static bool try_digits(struct ww_dtype dtype, uint64_t scalar, int digits,
 	return read_floating(dtype, out_text, &back) && back == scalar;
 }
 
-/*
- * Writes a number that is neither very large nor very small without an exponent. @text: has
- * @digits digits and an exponent.
- */
-static void drop_exponent(double value, int digits, char text[WW_SCALAR_TEXT_BYTES])
-{
-	const char *at = strchr(text, 'e');
-	long exponent = at ? strtol(at + 1, NULL, 10) : EXPONENT_MOST;
-	int decimals = digits - 1 - (int)exponent;
-
-	if (exponent < EXPONENT_LEAST || exponent >= EXPONENT_MOST)
-		return;
-	snprintf(text, WW_SCALAR_TEXT_BYTES, "%.*f", decimals > 1 ? decimals : 1, value);
-}
-
 static void write_floating(struct ww_dtype dtype, uint64_t scalar,
 	char out_text[WW_SCALAR_TEXT_BYTES])
 {
 	locale_t before = uselocale(c_locale());
 	int digits = 1;
+	double value;
+	const char *at;
+	long exponent;
+	int decimals;
 
 	if (isnan(from_bits(dtype, scalar)))
 		scalar = to_bits(dtype, (double)NAN);
 	while (digits <= DIGITS_MAX && !try_digits(dtype, scalar, digits, out_text))
 		digits++;
-	drop_exponent(from_bits(dtype, scalar), digits, out_text);
+	value = from_bits(dtype, scalar);
+	at = strchr(out_text, 'e');
+	exponent = at ? strtol(at + 1, NULL, 10) : EXPONENT_MOST;
+	decimals = digits - 1 - (int)exponent;
+	if (exponent >= EXPONENT_LEAST && exponent < EXPONENT_MOST)
+		snprintf(out_text, WW_SCALAR_TEXT_BYTES, "%.*f", decimals > 1 ? decimals : 1,
+			value);
 	uselocale(before);
 	ww_assert(digits <= DIGITS_MAX);
 }
@@ -384,10 +348,22 @@ static ww_status check_type(struct ww_dtype dtype, const char *call)
 
 static bool read_value(struct ww_dtype dtype, const char *text, uint64_t *out_scalar)
 {
-	if (dtype.code == WW_DTYPE_BOOL)
-		return read_bool(text, out_scalar);
-	if (ww_scalar_is_integer(dtype))
-		return read_integer(dtype, text, out_scalar);
+	if (dtype.code == WW_DTYPE_BOOL) {
+		*out_scalar = !strcmp(text, "true");
+		return *out_scalar || !strcmp(text, "false");
+	}
+	if (ww_scalar_is_integer(dtype)) {
+		bool is_negative = *text == '-';
+		uint64_t most = mask(dtype) >> (dtype.code == WW_DTYPE_INT);
+		uint64_t value;
+
+		if (!read_magnitude(text + is_negative, &value))
+			return false;
+		if (is_negative)
+			most = dtype.code == WW_DTYPE_INT ? most + 1 : 0;
+		*out_scalar = (is_negative ? 0 - value : value) & mask(dtype);
+		return value <= most;
+	}
 	return read_floating(dtype, text, out_scalar);
 }
 

@@ -50,28 +50,22 @@ static const char *next(struct cursor *cursor)
 	return cursor->at;
 }
 
-/* What stands at a place, for a message: a word, a character, or what it is. */
-static void describe_place(const char *at, char *out_text, size_t room)
-{
-	size_t length = 0;
-
-	while (is_letter(at[length]) || is_digit(at[length]))
-		length++;
-	if (!*at)
-		snprintf(out_text, room, "the end");
-	else if (length > 0)
-		snprintf(out_text, room, "'%.*s'", length > 40 ? 40 : (int)length, at);
-	else if (*at > ' ' && *at < 0x7f)
-		snprintf(out_text, room, "'%c'", *at);
-	else
-		snprintf(out_text, room, "a byte of value %u", (uint8_t)*at);
-}
-
 static ww_status expected(const struct cursor *cursor, const char *at, const char *what)
 {
 	char found[64];
+	size_t length = 0;
 
-	describe_place(at, found, sizeof(found));
+	/* The message says what stands there: a word, a character, or what it is. */
+	while (is_letter(at[length]) || is_digit(at[length]))
+		length++;
+	if (!*at)
+		snprintf(found, sizeof(found), "the end");
+	else if (length > 0)
+		snprintf(found, sizeof(found), "'%.*s'", length > 40 ? 40 : (int)length, at);
+	else if (*at > ' ' && *at < 0x7f)
+		snprintf(found, sizeof(found), "'%c'", *at);
+	else
+		snprintf(found, sizeof(found), "a byte of value %u", (uint8_t)*at);
 	return ww_fail(WW_ERR_INVALID, "a signature has %s at column %zu, where %s is expected",
 		found, (size_t)(at - cursor->text) + 1, what);
 }
@@ -150,24 +144,6 @@ static ww_status take_number(struct cursor *cursor, const char *what, int64_t mo
 
 /* --- types --- */
 
-/* The index of a dimension's name, which is added if it is new. */
-static ww_status find_dim_name(struct ww_signature *signature, const char *name,
-	uint32_t *out_index)
-{
-	uint32_t i = 0;
-
-	while (i < signature->dim_count && strcmp(signature->dim_names[i], name) != 0)
-		i++;
-	if (i == WW_SIGNATURE_DIMS_MAX)
-		return ww_fail(WW_ERR_LIMIT,
-			"a signature has more than %d names of dimensions: '%s' is one more",
-			WW_SIGNATURE_DIMS_MAX, name);
-	if (i == signature->dim_count)
-		memcpy(signature->dim_names[signature->dim_count++], name, WW_SIGNATURE_NAME_BYTES);
-	*out_index = i;
-	return WW_OK;
-}
-
 static ww_status parse_dim(struct cursor *cursor, struct ww_signature_dim *dim)
 {
 	static const char
@@ -179,31 +155,27 @@ static ww_status parse_dim(struct cursor *cursor, struct ww_signature_dim *dim)
 		return WW_OK;
 	}
 	if (is_letter(*next(cursor))) {
+		struct ww_signature *signature;
+		uint32_t i = 0;
+
 		dim->kind = WW_DIM_NAME;
 		ww_try(take_any(cursor, what, name, sizeof(name)));
-		return find_dim_name(cursor->signature, name, &dim->name);
+		/* A dimension's name is added if it is new. */
+		signature = cursor->signature;
+		while (i < signature->dim_count && strcmp(signature->dim_names[i], name) != 0)
+			i++;
+		if (i == WW_SIGNATURE_DIMS_MAX)
+			return ww_fail(WW_ERR_LIMIT,
+				"a signature has more than %d names of dimensions: '%s' is one more",
+				WW_SIGNATURE_DIMS_MAX, name);
+		if (i == signature->dim_count)
+			memcpy(signature->dim_names[signature->dim_count++], name,
+				WW_SIGNATURE_NAME_BYTES);
+		dim->name = i;
+		return WW_OK;
 	}
 	dim->kind = WW_DIM_COUNT;
 	return take_number(cursor, what, INT64_MAX, &dim->count);
-}
-
-/* Behind "[". */
-static ww_status parse_dims(struct cursor *cursor, struct ww_parameter *parameter)
-{
-	if (take(cursor, "...")) {
-		parameter->flags |= WW_PARAMETER_ANY_RANK;
-		return take(cursor, "]") ? WW_OK : expected(cursor, cursor->at, "']'");
-	}
-	if (take(cursor, "]"))
-		return WW_OK;
-	do {
-		if (parameter->ndim == WW_ARRAY_DIMS)
-			return ww_fail(WW_ERR_LIMIT,
-				"a signature has an array with more than %d dimensions at column %zu",
-				WW_ARRAY_DIMS, (size_t)(next(cursor) - cursor->text) + 1);
-		ww_try(parse_dim(cursor, &parameter->dims[parameter->ndim++]));
-	} while (take(cursor, ","));
-	return take(cursor, "]") ? WW_OK : expected(cursor, cursor->at, "',' or ']'");
 }
 
 /* Behind "bytes". */
@@ -253,7 +225,20 @@ static ww_status parse_type(struct cursor *cursor, struct ww_parameter *paramete
 	ww_try(parse_element(cursor, parameter));
 	if (take(cursor, "[")) {
 		parameter->kind = WW_ARGUMENT_ARRAY;
-		return parse_dims(cursor, parameter);
+		if (take(cursor, "...")) {
+			parameter->flags |= WW_PARAMETER_ANY_RANK;
+			return take(cursor, "]") ? WW_OK : expected(cursor, cursor->at, "']'");
+		}
+		if (take(cursor, "]"))
+			return WW_OK;
+		do {
+			if (parameter->ndim == WW_ARRAY_DIMS)
+				return ww_fail(WW_ERR_LIMIT,
+					"a signature has an array with more than %d dimensions at column %zu",
+					WW_ARRAY_DIMS, (size_t)(next(cursor) - cursor->text) + 1);
+			ww_try(parse_dim(cursor, &parameter->dims[parameter->ndim++]));
+		} while (take(cursor, ","));
+		return take(cursor, "]") ? WW_OK : expected(cursor, cursor->at, "',' or ']'");
 	}
 	if (!ww_scalar_is_type(parameter->dtype))
 		return expected(cursor, cursor->at,
@@ -298,32 +283,29 @@ static size_t value_length(const char *at)
 	return length;
 }
 
-static ww_status parse_value(struct cursor *cursor, struct ww_parameter *parameter)
-{
-	const char *at = next(cursor);
-	char type[WW_DTYPE_NAME_BYTES];
-	char value[VALUE_BYTES];
-	char what[128];
-	size_t length = value_length(at);
-
-	snprintf(value, sizeof(value), "%.*s", length < sizeof(value) ? (int)length : 0, at);
-	if (ww_scalar_parse(&parameter->dtype, value, &parameter->scalar) != WW_OK) {
-		ww_dtype_short_name(parameter->dtype, type);
-		snprintf(what, sizeof(what), "a value of type %s of at most %d characters", type,
-			VALUE_BYTES - 1);
-		return expected(cursor, at, what);
-	}
-	cursor->at += length;
-	parameter->flags |= WW_PARAMETER_DEFAULT;
-	return WW_OK;
-}
-
 /* Behind "=". */
 static ww_status parse_default(struct cursor *cursor, struct ww_parameter *parameter)
 {
 	parameter->flags |= WW_PARAMETER_OPTIONAL;
-	if (parameter->kind == WW_ARGUMENT_SCALAR)
-		return parse_value(cursor, parameter);
+	if (parameter->kind == WW_ARGUMENT_SCALAR) {
+		const char *at = next(cursor);
+		char type[WW_DTYPE_NAME_BYTES];
+		char value[VALUE_BYTES];
+		char what[128];
+		size_t length = value_length(at);
+
+		snprintf(value, sizeof(value), "%.*s", length < sizeof(value) ? (int)length : 0,
+			at);
+		if (ww_scalar_parse(&parameter->dtype, value, &parameter->scalar) != WW_OK) {
+			ww_dtype_short_name(parameter->dtype, type);
+			snprintf(what, sizeof(what), "a value of type %s of at most %d characters",
+				type, VALUE_BYTES - 1);
+			return expected(cursor, at, what);
+		}
+		cursor->at += length;
+		parameter->flags |= WW_PARAMETER_DEFAULT;
+		return WW_OK;
+	}
 	return take_word(cursor, "none") ? WW_OK : expected(cursor, cursor->at, "none");
 }
 
@@ -389,23 +371,6 @@ static ww_status parse_list(struct cursor *cursor, parse_item *parse, struct ww_
 	return WW_OK;
 }
 
-static ww_status parse_all(struct cursor *cursor)
-{
-	struct ww_signature *signature = cursor->signature;
-	bool is_empty = !*next(cursor) || *cursor->at == '-';
-
-	if (!is_empty)
-		ww_try(parse_list(cursor, parse_parameter, signature->parameters,
-			&signature->parameter_count));
-	if (take(cursor, "->"))
-		ww_try(parse_list(cursor, parse_result, signature->results,
-			&signature->result_count));
-	if (*next(cursor))
-		return expected(cursor, cursor->at,
-			signature->result_count ? "',' or the end" : "',', '->' or the end");
-	return WW_OK;
-}
-
 /* --- what concerns several of them --- */
 
 /* Marks the scalars that are dimensions; nothing else may have the name of one. */
@@ -450,20 +415,6 @@ static void mark_optional(struct ww_signature *signature, struct ww_parameter *d
 	}
 }
 
-static ww_status mark_dimensions(struct ww_signature *signature)
-{
-	for (uint32_t i = 0; i < signature->parameter_count; i++) {
-		struct ww_parameter *parameter = &signature->parameters[i];
-
-		ww_try(mark_dimension(signature, parameter));
-		if (parameter->flags & WW_PARAMETER_DIMENSION)
-			mark_optional(signature, parameter);
-	}
-	for (uint32_t i = 0; i < signature->result_count; i++)
-		ww_try(mark_dimension(signature, &signature->results[i]));
-	return WW_OK;
-}
-
 /* Arguments that are all as large as they may be must fit into what is sent. */
 static ww_status check_bytes(const char *what, const struct ww_parameter *list, uint32_t count)
 {
@@ -482,12 +433,32 @@ static ww_status check_bytes(const char *what, const struct ww_parameter *list, 
 ww_status ww_signature_parse(const char *text, struct ww_signature *out_signature)
 {
 	struct cursor cursor = {text, text, out_signature};
+	struct ww_signature *signature;
+	bool is_empty;
 
 	out_signature->parameter_count = 0;
 	out_signature->result_count = 0;
 	out_signature->dim_count = 0;
-	ww_try(parse_all(&cursor));
-	ww_try(mark_dimensions(out_signature));
+	signature = cursor.signature;
+	is_empty = !*next(&cursor) || *cursor.at == '-';
+	if (!is_empty)
+		ww_try(parse_list(&cursor, parse_parameter, signature->parameters,
+			&signature->parameter_count));
+	if (take(&cursor, "->"))
+		ww_try(parse_list(&cursor, parse_result, signature->results,
+			&signature->result_count));
+	if (*next(&cursor))
+		ww_try(expected(&cursor, cursor.at,
+			signature->result_count ? "',' or the end" : "',', '->' or the end"));
+	for (uint32_t i = 0; i < out_signature->parameter_count; i++) {
+		struct ww_parameter *parameter = &out_signature->parameters[i];
+
+		ww_try(mark_dimension(out_signature, parameter));
+		if (parameter->flags & WW_PARAMETER_DIMENSION)
+			mark_optional(out_signature, parameter);
+	}
+	for (uint32_t i = 0; i < out_signature->result_count; i++)
+		ww_try(mark_dimension(out_signature, &out_signature->results[i]));
 	ww_try(check_bytes("arguments", out_signature->parameters, out_signature->parameter_count));
 	ww_try(check_bytes("results", out_signature->results, out_signature->result_count));
 	return ww_signature_set_text(out_signature);

@@ -46,37 +46,31 @@ ww_status ww_signature_info_get(const char *text, struct ww_signature_info *info
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_signature_info");
 }
 
-static void describe(const struct ww_signature *signature, const struct ww_parameter *parameter,
-	struct ww_parameter_info *out_info)
-{
-	out_info->kind = parameter->kind;
-	out_info->dtype = parameter->dtype;
-	out_info->access = parameter->access;
-	out_info->flags = parameter->flags;
-	out_info->bytes_max = parameter->bytes_max;
-	out_info->ndim = parameter->ndim;
-	out_info->scalar = parameter->scalar;
-	for (uint32_t i = 0; i < parameter->ndim; i++)
-		out_info->shape[i] = parameter->dims[i].kind == WW_DIM_COUNT
-			? parameter->dims[i].count
-			: -1;
-	memcpy(out_info->name, parameter->name, sizeof(out_info->name));
-	ww_parameter_type_text(signature, parameter, out_info->type, sizeof(out_info->type));
-}
-
 /* The parameter or result that a caller asks for. */
 static ww_status item_get(const char *text, bool is_result, uint32_t index,
 	struct ww_parameter_info *info)
 {
 	WW_CLEANUP(free_p) struct ww_signature *signature = NULL;
 	struct ww_parameter_info ours = {.struct_size = 0};
+	const struct ww_parameter *parameter;
 
 	ww_try(ww_params_check(info, PARAMETER_V1_BYTES, "ww_parameter_info"));
 	ww_try(parse_new(text, &signature));
 	if (index >= (is_result ? signature->result_count : signature->parameter_count))
 		return WW_END;
-	describe(signature, is_result ? &signature->results[index] : &signature->parameters[index],
-		&ours);
+	parameter = is_result ? &signature->results[index] : &signature->parameters[index];
+	ours.kind = parameter->kind;
+	ours.dtype = parameter->dtype;
+	ours.access = parameter->access;
+	ours.flags = parameter->flags;
+	ours.bytes_max = parameter->bytes_max;
+	ours.ndim = parameter->ndim;
+	ours.scalar = parameter->scalar;
+	for (uint32_t i = 0; i < parameter->ndim; i++)
+		ours.shape[i] = parameter->dims[i].kind == WW_DIM_COUNT ? parameter->dims[i].count
+									: -1;
+	memcpy(ours.name, parameter->name, sizeof(ours.name));
+	ww_parameter_type_text(signature, parameter, ours.type, sizeof(ours.type));
 	return ww_params_write(info, &ours, sizeof(ours), PARAMETER_V1_BYTES, "ww_parameter_info");
 }
 

@@ -36,28 +36,6 @@ static void add(struct text *text, const char *format, ...)
 	va_end(arguments);
 }
 
-static void add_dim(struct text *text, const struct ww_signature *signature,
-	const struct ww_signature_dim *dim)
-{
-	if (dim->kind == WW_DIM_COUNT)
-		add(text, "%" PRId64, dim->count);
-	else
-		add(text, "%s", dim->kind == WW_DIM_ANY ? "*" : signature->dim_names[dim->name]);
-}
-
-static void add_array(struct text *text, const struct ww_signature *signature,
-	const struct ww_parameter *parameter)
-{
-	add(text, "[");
-	if (parameter->flags & WW_PARAMETER_ANY_RANK)
-		add(text, "...");
-	for (uint32_t i = 0; i < parameter->ndim; i++) {
-		add(text, "%s", i ? ", " : "");
-		add_dim(text, signature, &parameter->dims[i]);
-	}
-	add(text, "]");
-}
-
 static void add_element(struct text *text, const struct ww_parameter *parameter)
 {
 	char name[WW_DTYPE_NAME_BYTES] = "any";
@@ -81,7 +59,22 @@ static void add_type(struct text *text, const struct ww_signature *signature,
 		break;
 	case WW_ARGUMENT_ARRAY:
 		add_element(text, parameter);
-		add_array(text, signature, parameter);
+		add(text, "[");
+		if (parameter->flags & WW_PARAMETER_ANY_RANK)
+			add(text, "...");
+		for (uint32_t i = 0; i < parameter->ndim; i++) {
+			const struct ww_signature_dim *dim;
+
+			add(text, "%s", i ? ", " : "");
+			dim = &parameter->dims[i];
+			if (dim->kind == WW_DIM_COUNT)
+				add(text, "%" PRId64, dim->count);
+			else
+				add(text, "%s",
+					dim->kind == WW_DIM_ANY ? "*"
+								: signature->dim_names[dim->name]);
+		}
+		add(text, "]");
 		break;
 	default:
 		add_element(text, parameter);
@@ -97,28 +90,25 @@ static const char *access_word(const struct ww_parameter *parameter)
 	return parameter->flags & WW_PARAMETER_WRITE_ONLY ? " write" : " readwrite";
 }
 
-static void add_default(struct text *text, const struct ww_parameter *parameter)
-{
-	char value[WW_SCALAR_TEXT_BYTES];
-
-	if (parameter->flags & WW_PARAMETER_DEFAULT) {
-		(void)ww_scalar_text(&parameter->dtype, parameter->scalar, value);
-		add(text, " = %s", value);
-	} else if (parameter->flags & WW_PARAMETER_OPTIONAL &&
-		!(parameter->flags & WW_PARAMETER_DIMENSION)) {
-		add(text, " = none");
-	}
-}
-
 static void add_list(struct text *text, const struct ww_signature *signature,
 	const struct ww_parameter *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
+		const struct ww_parameter *parameter;
+		char value[WW_SCALAR_TEXT_BYTES];
+
 		add(text, "%s", i ? ", " : "");
 		add_type(text, signature, &list[i]);
 		add(text, " %s%s%s", list[i].name, access_word(&list[i]),
 			list[i].flags & WW_PARAMETER_STRIDED ? " strided" : "");
-		add_default(text, &list[i]);
+		parameter = &list[i];
+		if (parameter->flags & WW_PARAMETER_DEFAULT) {
+			(void)ww_scalar_text(&parameter->dtype, parameter->scalar, value);
+			add(text, " = %s", value);
+		} else if (parameter->flags & WW_PARAMETER_OPTIONAL &&
+			!(parameter->flags & WW_PARAMETER_DIMENSION)) {
+			add(text, " = none");
+		}
 	}
 }
 

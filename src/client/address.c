@@ -83,28 +83,6 @@ ww_status ww_address_find(const char *given, struct ww_address *out_address)
 	return set_path(out_address, MACHINE_PATH);
 }
 
-/*
- * Checks that files which seem to be this user's are its own. If this user's number is
- * OVERFLOW_USER, that is so in the first user namespace only, where every user has a number.
- */
-static ww_status check_user(void)
-{
-	char line[64];
-	char *rest = line;
-
-	if (geteuid() != OVERFLOW_USER)
-		return WW_OK;
-	/* The line: first user inside, first user outside, how many. */
-	if (ww_proc_file_read_line("/proc/self/uid_map", line, sizeof(line)) &&
-		strtoul(rest, &rest, 10) == 0 && strtoul(rest, &rest, 10) == 0 &&
-		strtoul(rest, &rest, 10) == UINT32_MAX)
-		return WW_OK;
-	return ww_fail(WW_ERR_ACCESS,
-		"user %d of this user namespace cannot be told from users outside, so any of them may listen "
-		"at its own address; set WARPWAY_BROKER to the broker you mean",
-		OVERFLOW_USER);
-}
-
 static ww_status check_folder(const char *folder, const struct stat *entry, uid_t owner)
 {
 	if (entry->st_uid != owner)
@@ -149,8 +127,26 @@ ww_status ww_address_open_folder(const struct ww_address *address, int *out_fold
 	*out_folder = -1;
 	if (!address->is_own && !address->is_machine)
 		return WW_OK;
-	if (address->is_own)
-		ww_try(check_user());
+	if (address->is_own) {
+		char line[64];
+		char *rest = line;
+
+		/*
+		 * Check that files which seem to be this user's are its own. If this user's number
+		 * is OVERFLOW_USER, that is so in the first user namespace only, where every user
+		 * has a number.
+		 */
+		if (geteuid() == OVERFLOW_USER) {
+			/* The line: first user inside, first user outside, how many. */
+			if (!ww_proc_file_read_line("/proc/self/uid_map", line, sizeof(line)) ||
+				strtoul(rest, &rest, 10) != 0 || strtoul(rest, &rest, 10) != 0 ||
+				strtoul(rest, &rest, 10) != UINT32_MAX)
+				return ww_fail(WW_ERR_ACCESS,
+					"user %d of this user namespace cannot be told from users outside, so any of them may listen "
+					"at its own address; set WARPWAY_BROKER to the broker you mean",
+					OVERFLOW_USER);
+		}
+	}
 	folder_of(address->path, folder);
 	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -186,61 +182,39 @@ ww_status ww_address_check_peer(const struct ww_address *address, uint32_t uid)
 		uid, address->path, (unsigned)geteuid());
 }
 
-/*
- * For the machine's address, where a socket exists and no broker listens. Because it exists, a user
- * must name the user's own address.
- */
-static void advise_own(char out_advice[WW_ADVICE_BYTES])
-{
-	struct ww_address own = {.is_own = false};
-	struct ww_error record;
-
-	ww_error_save(&record);
-	if (ww_address_own(&own) == WW_OK)
-		snprintf(out_advice, WW_ADVICE_BYTES,
-			"root starts it, or removes that socket; until then WARPWAY_BROKER=%s stands for "
-			"your own",
-			own.path);
-	else
-		snprintf(out_advice, WW_ADVICE_BYTES, "root starts it, or removes that socket");
-	ww_error_restore(&record);
-}
-
 void ww_address_advise(const struct ww_address *address, char out_advice[WW_ADVICE_BYTES])
 {
 	const char *variable = ww_environment_find(WW_VARIABLE_BROKER);
 
-	if (address->is_own)
+	if (address->is_own) {
 		snprintf(out_advice, WW_ADVICE_BYTES,
 			ww_environment_is_on(WW_VARIABLE_NO_START)
 				? "unset WARPWAY_NO_START, or run warpway serve --foreground"
 				: "start one with warpway serve");
-	else if (address->is_machine)
-		advise_own(out_advice);
-	else
+	} else if (address->is_machine) {
+		struct ww_address own = {.is_own = false};
+		struct ww_error record;
+
+		/*
+		 * A socket exists at the machine's address, and no broker listens. Because it
+		 * exists, a user must name the user's own address.
+		 */
+		ww_error_save(&record);
+		if (ww_address_own(&own) == WW_OK)
+			snprintf(out_advice, WW_ADVICE_BYTES,
+				"root starts it, or removes that socket; until then WARPWAY_BROKER=%s stands for "
+				"your own",
+				own.path);
+		else
+			snprintf(out_advice, WW_ADVICE_BYTES,
+				"root starts it, or removes that socket");
+		ww_error_restore(&record);
+	} else {
 		snprintf(out_advice, WW_ADVICE_BYTES,
 			"%s, or serve there: warpway serve --foreground --socket PATH",
 			variable && strcmp(variable, address->path) == 0 ? "unset WARPWAY_BROKER"
 									 : "name another");
-}
-
-/*
- * After su, root may still have another user's XDG_RUNTIME_DIR. If root made a folder there, that
- * user could not use it any more.
- */
-static ww_status check_parent(const char *folder)
-{
-	char parent[WW_ADDRESS_BYTES];
-	struct stat entry;
-
-	folder_of(folder, parent);
-	if (geteuid() != 0 || stat(parent[0] ? parent : "/", &entry) < 0 || entry.st_uid == 0 ||
-		(entry.st_mode & S_IWOTH))
-		return WW_OK;
-	return ww_fail(WW_ERR_ACCESS,
-		"root's broker is not to listen in %.100s, which belongs to user %u; unset XDG_RUNTIME_DIR, "
-		"or set it to a folder of root",
-		parent, (unsigned)entry.st_uid);
+	}
 }
 
 /* Does not check the folder: ww_address_open_folder() does, before a process connects. */
@@ -249,8 +223,22 @@ ww_status ww_address_make_folder(const struct ww_address *address)
 	char folder[WW_ADDRESS_BYTES];
 
 	folder_of(address->path, folder);
-	if (access(folder, F_OK) < 0)
-		ww_try(check_parent(folder));
+	if (access(folder, F_OK) < 0) {
+		char parent[WW_ADDRESS_BYTES];
+		struct stat entry;
+
+		/*
+		 * After su, root may still have another user's XDG_RUNTIME_DIR. If root made a
+		 * folder there, that user could not use it any more.
+		 */
+		folder_of(folder, parent);
+		if (geteuid() == 0 && stat(parent[0] ? parent : "/", &entry) >= 0 &&
+			entry.st_uid != 0 && !(entry.st_mode & S_IWOTH))
+			return ww_fail(WW_ERR_ACCESS,
+				"root's broker is not to listen in %.100s, which belongs to user %u; unset XDG_RUNTIME_DIR, "
+				"or set it to a folder of root",
+				parent, (unsigned)entry.st_uid);
+	}
 	if (mkdir(folder, FOLDER_MODE) < 0 && errno != EEXIST)
 		return ww_fail_errno_as(WW_ERR_NO_BROKER, errno,
 			"set XDG_RUNTIME_DIR to a folder of this user",

@@ -56,17 +56,6 @@ static struct ww_broker *broker_new(const struct ww_address *address,
 	return broker;
 }
 
-static void broker_free(struct ww_broker *broker)
-{
-	ww_assert(ww_list_is_empty(&broker->requests));
-	ww_connection_unref(broker->connection);
-	ww_recovery_free(broker->recovery);
-	ww_holds_fini(&broker->holds);
-	pthread_cond_destroy(&broker->turn_ended);
-	pthread_mutex_destroy(&broker->lock);
-	free(broker);
-}
-
 /*
  * Under open_lock. A broker at the machine's path that the caller named is another one: it needs no
  * proof of its owner (address.h).
@@ -164,30 +153,28 @@ static ww_status find_or_make(const struct ww_address *address, bool is_foreign,
 	return status;
 }
 
-/* One attempt. As find_or_make(). */
-static ww_status try_open(const struct ww_address *address, bool is_foreign,
-	struct ww_broker **out_broker)
+ww_status ww_broker_client_open(const struct ww_address *address,
+	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker)
 {
-	uint64_t seen;
+	struct ww_broker *broker = NULL;
 
-	pthread_mutex_lock(&open_lock);
-	*out_broker = find_open(address);
-	seen = opened_count;
-	pthread_mutex_unlock(&open_lock);
-	if (!*out_broker)
-		*out_broker = find_same_file(address);
-	if (*out_broker)
-		return WW_OK;
-	return find_or_make(address, is_foreign, seen, out_broker);
-}
+	while (!broker) {
+		uint64_t seen;
 
-/*
- * The timeout of the latest caller that sets one applies. Once one caller has allowed to start a
- * broker, it stays allowed.
- */
-static void apply_params(struct ww_broker *broker, const struct ww_broker_params *params,
-	bool is_foreign)
-{
+		/* One attempt. As find_or_make(). */
+		pthread_mutex_lock(&open_lock);
+		broker = find_open(address);
+		seen = opened_count;
+		pthread_mutex_unlock(&open_lock);
+		if (!broker)
+			broker = find_same_file(address);
+		if (!broker)
+			ww_try(find_or_make(address, is_foreign, seen, &broker));
+	}
+	/*
+	 * The timeout of the latest caller that sets one applies. Once one caller has allowed to
+	 * start a broker, it stays allowed.
+	 */
 	pthread_mutex_lock(&broker->lock);
 	if (params->timeout_ns)
 		broker->timeout_ns = params->timeout_ns;
@@ -196,16 +183,6 @@ static void apply_params(struct ww_broker *broker, const struct ww_broker_params
 	if (!is_foreign)
 		broker->is_foreign = false;
 	pthread_mutex_unlock(&broker->lock);
-}
-
-ww_status ww_broker_client_open(const struct ww_address *address,
-	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker)
-{
-	struct ww_broker *broker = NULL;
-
-	while (!broker)
-		ww_try(try_open(address, is_foreign, &broker));
-	apply_params(broker, params, is_foreign);
 	*out_broker = broker;
 	return WW_OK;
 }
@@ -300,7 +277,13 @@ ww_broker *ww_broker_unref(ww_broker *broker)
 	pthread_mutex_lock(&open_lock);
 	ww_list_remove(&broker->open);
 	pthread_mutex_unlock(&open_lock);
-	broker_free(broker);
+	ww_assert(ww_list_is_empty(&broker->requests));
+	ww_connection_unref(broker->connection);
+	ww_recovery_free(broker->recovery);
+	ww_holds_fini(&broker->holds);
+	pthread_cond_destroy(&broker->turn_ended);
+	pthread_mutex_destroy(&broker->lock);
+	free(broker);
 	return NULL;
 }
 

@@ -117,20 +117,6 @@ ww_status ww_connection_send(struct ww_connection *connection, const void *packe
 	}
 }
 
-/*
- * If this process can open no more descriptors, the kernel still delivers the bytes of the packet.
- * Its header says which request it answers.
- */
-static void read_cut_packet(const void *packet, size_t room, struct ww_arrival *arrival)
-{
-	struct ww_error record;
-
-	ww_error_save(&record);
-	(void)ww_wire_read_header(packet, room, 0, &arrival->header);
-	arrival->bytes = arrival->header.bytes <= room ? arrival->header.bytes : 0;
-	ww_error_restore(&record);
-}
-
 /* So that every descriptor that is accepted can be closed without hanging. */
 static ww_status check_descriptors(const struct ww_arrival *arrival)
 {
@@ -154,8 +140,19 @@ ww_status ww_connection_take(struct ww_connection *connection, void *packet, siz
 		out_arrival->fds, &out_arrival->fd_count);
 	if (status == WW_END)
 		status = ww_fail(WW_ERR_PEER_LOST, "the broker has closed the connection");
-	if (status == WW_ERR_LIMIT)
-		read_cut_packet(packet, room, out_arrival);
+	if (status == WW_ERR_LIMIT) {
+		struct ww_error record;
+
+		/*
+		 * If this process can open no more descriptors, the kernel still delivers the bytes
+		 * of the packet. Its header says which request it answers.
+		 */
+		ww_error_save(&record);
+		(void)ww_wire_read_header(packet, room, 0, &out_arrival->header);
+		out_arrival->bytes = out_arrival->header.bytes <= room ? out_arrival->header.bytes
+								       : 0;
+		ww_error_restore(&record);
+	}
 	if (status == WW_OK)
 		status = ww_wire_read_header(packet, out_arrival->bytes, out_arrival->fd_count,
 			&out_arrival->header);
@@ -183,15 +180,6 @@ ww_status ww_connection_receive(struct ww_connection *connection, void *packet, 
 	}
 }
 
-/* Another process wrote the text, and it may be printed to a terminal. */
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-	}
-}
-
 /* As ww_fail(), of another domain. */
 WW_PRINTF(4, 5)
 static ww_status fail_native(ww_status status, int32_t domain, int64_t native, const char *format,
@@ -208,6 +196,7 @@ static ww_status fail_native(ww_status status, int32_t domain, int64_t native, c
 ww_status ww_connection_fail(const void *packet, size_t bytes, uint16_t version)
 {
 	struct ww_wire_error answer;
+	char *text;
 
 	if (ww_wire_decode_error(packet, bytes, version, &answer) < 0)
 		return ww_fail(WW_ERR_PROTOCOL,
@@ -217,7 +206,12 @@ ww_status ww_connection_fail(const void *packet, size_t bytes, uint16_t version)
 			"the broker refused a request with status %" PRId32
 			", which this library (%s) does not know",
 			answer.status, WW_VERSION);
-	make_printable(answer.message);
+	/* Another process wrote the text, and it may be printed to a terminal. */
+	text = answer.message;
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+	}
 	if (answer.domain != WW_DOMAIN_ERRNO)
 		answer.domain = WW_DOMAIN_WARPWAY;
 	return fail_native(answer.status, answer.domain, answer.native, "%s",

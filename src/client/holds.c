@@ -65,27 +65,20 @@ bool ww_hold_is_live(const struct ww_hold *hold)
 	return hold && hold->count > 0 && !hold->is_lost;
 }
 
-static struct ww_hold *insert(struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES],
-	struct ww_hold **spare)
-{
-	struct ww_hold *hold = ww_steal(*spare);
-
-	ww_assert(hold);
-	memset(hold, 0, sizeof(*hold));
-	ww_list_init(&hold->due);
-	ww_list_append(&holds->all, &hold->link);
-	memcpy(hold->id, id, sizeof(hold->id));
-	ww_assert(ww_map_insert(&holds->map, &hold->node, hash_of(id)) == WW_OK);
-	return hold;
-}
-
 struct ww_hold *ww_holds_take(struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES],
 	bool is_own, struct ww_hold **spare)
 {
 	struct ww_hold *hold = ww_holds_find(holds, id);
 
-	if (!hold)
-		hold = insert(holds, id, spare);
+	if (!hold) {
+		hold = ww_steal(*spare);
+		ww_assert(hold);
+		memset(hold, 0, sizeof(*hold));
+		ww_list_init(&hold->due);
+		ww_list_append(&holds->all, &hold->link);
+		memcpy(hold->id, id, sizeof(hold->id));
+		ww_assert(ww_map_insert(&holds->map, &hold->node, hash_of(id)) == WW_OK);
+	}
 	ww_list_remove(&hold->due);
 	if (is_own && hold->count == 0) {
 		free(hold->removed_name);

@@ -113,41 +113,6 @@ static size_t part_count(const struct ww_recovery *recovery)
 	return left < CONFIRM_PART ? left : CONFIRM_PART;
 }
 
-static ww_status send_part(struct ww_recovery *recovery, uint64_t deadline_ns)
-{
-	const struct ww_wire_header header = {.serial = recovery->serial + 1};
-	const struct ww_wire_confirm part = {
-		.last = left_count(recovery) <= CONFIRM_PART,
-		.held = {.count = (uint32_t)part_count(recovery),
-			.items = recovery->held ? recovery->held + recovery->confirmed_count
-						: NULL},
-	};
-	size_t bytes = ww_wire_encode_confirm(&part, recovery->connection->welcome.version, &header,
-		recovery->packet, WW_WIRE_PACKET_BYTES);
-	ww_status status;
-
-	ww_assert(bytes > 0);
-	status = ww_connection_send(recovery->connection, recovery->packet, bytes, deadline_ns);
-	if (status == WW_OK) {
-		recovery->serial++;
-		recovery->is_asked = true;
-	}
-	return status;
-}
-
-static ww_status note_unknown(struct ww_recovery *recovery, struct ww_wire_held_list *unknown)
-{
-	struct ww_wire_held held;
-
-	while (ww_wire_held_next(unknown, &held)) {
-		if (recovery->unknown_count == recovery->held_count + recovery->put_count)
-			return ww_fail(WW_ERR_PROTOCOL,
-				"the broker does not know all objects that this process told it that it holds");
-		recovery->unknown[recovery->unknown_count++] = held;
-	}
-	return WW_OK;
-}
-
 static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadline_ns)
 {
 	uint16_t version = recovery->connection->welcome.version;
@@ -155,6 +120,7 @@ static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadli
 	struct ww_arrival arrival;
 	ww_status status = ww_connection_receive(recovery->connection, recovery->packet,
 		WW_WIRE_PACKET_BYTES, deadline_ns, &arrival);
+	struct ww_wire_held held;
 
 	if (status != WW_OK)
 		return status;
@@ -165,7 +131,12 @@ static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadli
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the broker sent another answer instead of the objects that this process holds");
 	ww_try(ww_wire_decode_confirmed(recovery->packet, arrival.bytes, version, &confirmed));
-	ww_try(note_unknown(recovery, &confirmed.unknown));
+	while (ww_wire_held_next(&confirmed.unknown, &held)) {
+		if (recovery->unknown_count == recovery->held_count + recovery->put_count)
+			return ww_fail(WW_ERR_PROTOCOL,
+				"the broker does not know all objects that this process told it that it holds");
+		recovery->unknown[recovery->unknown_count++] = held;
+	}
 	recovery->is_asked = false;
 	recovery->confirmed_count += part_count(recovery);
 	recovery->is_done = left_count(recovery) == 0;
@@ -182,30 +153,31 @@ static ww_status confirm_held(struct ww_recovery *recovery, uint64_t deadline_ns
 	if (!recovery->packet)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot tell what is held: out of memory");
 	while (status == WW_OK && !recovery->is_done) {
-		if (!recovery->is_asked)
-			status = send_part(recovery, deadline_ns);
+		if (!recovery->is_asked) {
+			const struct ww_wire_header header = {.serial = recovery->serial + 1};
+			const struct ww_wire_confirm part = {
+				.last = left_count(recovery) <= CONFIRM_PART,
+				.held = {.count = (uint32_t)part_count(recovery),
+					.items = recovery->held
+						? recovery->held + recovery->confirmed_count
+						: NULL},
+			};
+			size_t bytes = ww_wire_encode_confirm(&part,
+				recovery->connection->welcome.version, &header, recovery->packet,
+				WW_WIRE_PACKET_BYTES);
+
+			ww_assert(bytes > 0);
+			status = ww_connection_send(recovery->connection, recovery->packet, bytes,
+				deadline_ns);
+			if (status == WW_OK) {
+				recovery->serial++;
+				recovery->is_asked = true;
+			}
+		}
 		if (status == WW_OK)
 			status = receive_confirmed(recovery, deadline_ns);
 	}
 	return status;
-}
-
-/* For when no process listens at the address. */
-static ww_status start_broker(const struct ww_broker *broker, struct ww_recovery *recovery,
-	const struct ww_caller *caller, uint64_t deadline_ns)
-{
-	if (!recovery->may_start || ww_environment_is_on(WW_VARIABLE_NO_START))
-		return WW_ERR_NO_BROKER; /* ww_connection_connect() has recorded it */
-	if (recovery->live_count > 0) {
-		recovery->has_lost_all = true;
-		return ww_fail(WW_ERR_NO_BROKER,
-			"the broker at %s has ended, and with it what this process held there (objects: "
-			"%zu); the next call starts a new one",
-			broker->address.path, recovery->live_count);
-	}
-	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->connection));
-	recovery->is_welcome = true;
-	return WW_OK;
 }
 
 struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher)
@@ -227,8 +199,21 @@ static ww_status begin_connection(const struct ww_broker *broker, struct ww_reco
 	if (!recovery->connection)
 		status = ww_connection_connect(&broker->address, &caller, deadline_ns,
 			&recovery->connection, &is_absent);
-	if (is_absent)
-		return start_broker(broker, recovery, &caller, deadline_ns);
+	if (is_absent) {
+		/* No process listens at the address. */
+		if (!recovery->may_start || ww_environment_is_on(WW_VARIABLE_NO_START))
+			return WW_ERR_NO_BROKER; /* ww_connection_connect() has recorded it */
+		if (recovery->live_count > 0) {
+			recovery->has_lost_all = true;
+			return ww_fail(WW_ERR_NO_BROKER,
+				"the broker at %s has ended, and with it what this process held there (objects: "
+				"%zu); the next call starts a new one",
+				broker->address.path, recovery->live_count);
+		}
+		ww_try(ww_start(&broker->address, &caller, deadline_ns, &recovery->connection));
+		recovery->is_welcome = true;
+		return WW_OK;
+	}
 	if (status == WW_OK)
 		status = ww_connection_receive_welcome(recovery->connection, &broker->address,
 			deadline_ns);
@@ -264,17 +249,6 @@ static ww_status connect_once(const struct ww_broker *broker, struct ww_recovery
 	return confirm_held(recovery, deadline_ns);
 }
 
-static void recovery_reset(struct ww_recovery *recovery)
-{
-	recovery->connection = ww_connection_unref(recovery->connection);
-	recovery->is_welcome = false;
-	recovery->is_asked = false;
-	recovery->is_done = false;
-	recovery->serial = 1;
-	recovery->confirmed_count = 0;
-	recovery->unknown_count = 0;
-}
-
 /* Return: as connect_once(), of the last attempt. */
 static ww_status connect_again(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
@@ -283,34 +257,17 @@ static ww_status connect_again(const struct ww_broker *broker, struct ww_recover
 
 	for (int i = 0; i < WW_CONNECTION_ATTEMPTS && status == WW_ERR_PEER_LOST; i++) {
 		status = connect_once(broker, recovery, deadline_ns);
-		if (status < 0)
-			recovery_reset(recovery);
+		if (status < 0) {
+			recovery->connection = ww_connection_unref(recovery->connection);
+			recovery->is_welcome = false;
+			recovery->is_asked = false;
+			recovery->is_done = false;
+			recovery->serial = 1;
+			recovery->confirmed_count = 0;
+			recovery->unknown_count = 0;
+		}
 	}
 	return status;
-}
-
-/* Under the lock. */
-static void use_connection(struct ww_broker *broker, struct ww_recovery *recovery)
-{
-	struct ww_connection *connection = ww_steal(recovery->connection);
-
-	if (broker->has_known_broker && !is_former_broker(broker, connection))
-		ww_holds_lose_all(&broker->holds);
-	for (size_t i = 0; i < recovery->unknown_count; i++) {
-		struct ww_hold *hold = ww_holds_find(&broker->holds, recovery->unknown[i].id);
-
-		if (hold && hold->count == 0)
-			ww_holds_forget(&broker->holds, hold);
-		else if (hold)
-			hold->is_lost = true;
-	}
-	memcpy(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES);
-	broker->has_known_broker = true;
-	broker->connection = connection;
-	broker->is_ending = false;
-	broker->is_stalled = false;
-	broker->answered_sequence = broker->sequence;
-	ww_broker_client_send_due(broker);
 }
 
 /* Under the lock. Return: the one that was begun, or a new one; NULL: out of memory. */
@@ -340,10 +297,30 @@ ww_status ww_broker_client_recover(struct ww_broker *broker, bool may_start, uin
 	pthread_mutex_unlock(&broker->lock);
 	status = connect_again(broker, recovery, deadline_ns);
 	pthread_mutex_lock(&broker->lock);
-	if (status == WW_OK)
-		use_connection(broker, recovery);
-	else if (recovery->has_lost_all)
+	if (status == WW_OK) {
+		struct ww_connection *connection = ww_steal(recovery->connection);
+
+		if (broker->has_known_broker && !is_former_broker(broker, connection))
+			ww_holds_lose_all(&broker->holds);
+		for (size_t i = 0; i < recovery->unknown_count; i++) {
+			struct ww_hold *hold = ww_holds_find(&broker->holds,
+				recovery->unknown[i].id);
+
+			if (hold && hold->count == 0)
+				ww_holds_forget(&broker->holds, hold);
+			else if (hold)
+				hold->is_lost = true;
+		}
+		memcpy(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES);
+		broker->has_known_broker = true;
+		broker->connection = connection;
+		broker->is_ending = false;
+		broker->is_stalled = false;
+		broker->answered_sequence = broker->sequence;
+		ww_broker_client_send_due(broker);
+	} else if (recovery->has_lost_all) {
 		ww_holds_lose_all(&broker->holds);
+	}
 	if ((status == WW_TIMED_OUT || status == WW_CANCELLED) && recovery->connection)
 		broker->recovery = ww_steal(recovery);
 	return ww_connection_fail_open(&broker->address, status);

@@ -34,20 +34,6 @@ static void fail_request(struct ww_request *request, ww_status failure)
 	request->failure = failure;
 }
 
-/* For a request that was sent over a connection which broke. @why: as for break_connection() */
-static void unsend_request(const struct ww_broker *broker, struct ww_request *request,
-	ww_status why)
-{
-	request->is_repeated = true;
-	request->state = WW_REQUEST_UNSENT;
-	if (request->sequence > broker->answered_sequence)
-		request->break_count++;
-	if (why == WW_ERR_PROTOCOL)
-		fail_request(request, WW_ERR_PROTOCOL);
-	else if (request->break_count >= WW_REQUEST_BREAKS)
-		fail_request(request, WW_ERR_NO_BROKER);
-}
-
 /*
  * @why:  WW_ERR_PEER_LOST: the connection has ended; WW_ERR_PROTOCOL: no broker is at the other
  *        end, so no request is repeated
@@ -59,8 +45,16 @@ static void break_connection(struct ww_broker *broker, ww_status why)
 	ww_list_for_each (link, &broker->requests) {
 		struct ww_request *request = ww_container(link, struct ww_request, link);
 
-		if (request->state == WW_REQUEST_SENT)
-			unsend_request(broker, request, why);
+		if (request->state == WW_REQUEST_SENT) {
+			request->is_repeated = true;
+			request->state = WW_REQUEST_UNSENT;
+			if (request->sequence > broker->answered_sequence)
+				request->break_count++;
+			if (why == WW_ERR_PROTOCOL)
+				fail_request(request, WW_ERR_PROTOCOL);
+			else if (request->break_count >= WW_REQUEST_BREAKS)
+				fail_request(request, WW_ERR_NO_BROKER);
+		}
 	}
 	ww_broker_client_wake_all(broker);
 }

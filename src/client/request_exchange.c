@@ -240,16 +240,6 @@ static bool has_ended(const struct ww_broker *broker)
 	return broker->is_ending || ww_connection_wait(broker->connection, 0, 0) == WW_OK;
 }
 
-/*
- * Whether another broker than the one that may read the request listens at the address. The request
- * may contain a secret.
- */
-static bool is_for_another(const struct ww_broker *broker, const struct ww_request *request)
-{
-	return request->broker_id &&
-		memcmp(request->broker_id, broker->broker_id, WW_WIRE_ID_BYTES) != 0;
-}
-
 /* Sends and reads over a connection. Return: as request_step(). */
 static ww_status request_exchange(struct ww_broker *broker, struct ww_request *request,
 	bool is_late)
@@ -259,15 +249,18 @@ static ww_status request_exchange(struct ww_broker *broker, struct ww_request *r
 									  : ww_cancel_enter(NULL);
 	ww_status status = WW_OK;
 
-	if (is_for_another(broker, request)) {
+	/* The request may contain a secret, which another broker must not read. */
+	if (request->broker_id &&
+		memcmp(request->broker_id, broker->broker_id, WW_WIRE_ID_BYTES) != 0) {
 		if (!has_ended(broker))
 			return ww_fail(WW_ERR_NOT_FOUND,
 				"the broker at %s is another one than %s is for",
 				broker->address.path, ww_wire_name(request->code));
-	} else if (request->code != 0)
+	} else if (request->code != 0) {
 		status = send_next(broker, request);
-	else if (!has_ended(broker))
+	} else if (!has_ended(broker)) {
 		return WW_OK;
+	}
 	if (status < 0 || status == WW_TIMED_OUT)
 		return status;
 	if (status == WW_NOT_READY && is_late)
@@ -308,33 +301,6 @@ static ww_status request_step(struct ww_broker *broker, struct ww_request *reque
 
 /* --- all steps --- */
 
-/*
- * until_ns of a request that begins. A request that does not wait in the broker has a short time by
- * any limit, and the broker's timeout at most.
- */
-static uint64_t first_until(const struct ww_broker *broker, const struct ww_request *request)
-{
-	uint64_t least = ww_clock_deadline_ns(GRACE_NS);
-	uint64_t most = ww_clock_deadline_ns(broker->timeout_ns);
-
-	if (request->waits)
-		return request->limit_ns;
-	if (request->limit_ns > least)
-		least = request->limit_ns;
-	return least < most ? least : most;
-}
-
-/* The broker may have executed it. */
-static void request_undo(struct ww_broker *broker, struct ww_request *request)
-{
-	const struct ww_wire_put *put = request->message;
-
-	if (request->code == WW_WIRE_PUT && put->flags & WW_WIRE_PUT_FLAG_STAYS)
-		ww_broker_client_undo_put(broker, request);
-	else
-		ww_broker_client_release_unknown(broker, request->id);
-}
-
 /* After a request that did not succeed, the broker must not wait for it, nor count a hold of it. */
 static void request_clean_up(struct ww_broker *broker, struct ww_request *request)
 {
@@ -342,21 +308,42 @@ static void request_clean_up(struct ww_broker *broker, struct ww_request *reques
 
 	if (request->state == WW_REQUEST_SENT && request->is_cancel_due && !broker->is_ending)
 		(void)ww_broker_client_send_cancel(broker, request);
-	if (request->id && was_sent && request->state != WW_REQUEST_ANSWERED)
-		request_undo(broker, request);
-	else if (request->has_stale)
+	if (request->id && was_sent && request->state != WW_REQUEST_ANSWERED) {
+		const struct ww_wire_put *put = request->message;
+
+		/* The broker may have executed it. */
+		if (request->code == WW_WIRE_PUT && put->flags & WW_WIRE_PUT_FLAG_STAYS)
+			ww_broker_client_undo_put(broker, request);
+		else
+			ww_broker_client_release_unknown(broker, request->id);
+	} else if (request->has_stale) {
 		ww_broker_client_release_unknown(broker, request->stale_id);
+	}
 }
 
 static ww_status request_run(struct ww_broker *broker, struct ww_request *request)
 {
 	ww_status status;
+	uint64_t least;
+	uint64_t most;
 
 	pthread_mutex_lock(&broker->lock);
 	request->begun_ns = ww_clock_now_ns();
 	if (request->limit_ns > ww_request_limit())
 		request->limit_ns = ww_request_limit();
-	request->until_ns = first_until(broker, request);
+	/*
+	 * A request that does not wait in the broker has a short time by any limit, and the
+	 * broker's timeout at most.
+	 */
+	least = ww_clock_deadline_ns(GRACE_NS);
+	most = ww_clock_deadline_ns(broker->timeout_ns);
+	if (request->waits) {
+		request->until_ns = request->limit_ns;
+	} else {
+		if (request->limit_ns > least)
+			least = request->limit_ns;
+		request->until_ns = least < most ? least : most;
+	}
 	ww_list_append(&broker->requests, &request->link);
 	do {
 		status = request_step(broker, request);

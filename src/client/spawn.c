@@ -67,56 +67,6 @@ static bool is_beside(const char *own, const char *where, char path[PATH_ROOM])
 		access(path, X_OK) == 0;
 }
 
-/* @path: for posix_spawnp(), which searches PATH for what has no slash. */
-static void find_program(char path[PATH_ROOM])
-{
-	const char *variable = ww_environment_find(WW_VARIABLE_WARPWAYD);
-	char own[PATH_ROOM];
-
-	if (variable) {
-		snprintf(path, PATH_ROOM, "%s", variable);
-		return;
-	}
-	if (find_own_file(own) &&
-		(is_beside(own, "../bin/" PROGRAM, path) || is_beside(own, PROGRAM, path)))
-		return;
-	snprintf(path, PATH_ROOM, "%s", PROGRAM);
-}
-
-/* Return: an errno. */
-static int add_actions(posix_spawn_file_actions_t *actions, int ready)
-{
-	int error = posix_spawn_file_actions_adddup2(actions, ready, READY);
-
-	if (!error)
-		error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(actions, 0, 1);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(actions, 0, 2);
-	if (!error)
-		error = posix_spawn_file_actions_addclosefrom_np(actions, READY + 1);
-	return error;
-}
-
-/*
- * The program gets default signal handlers and no blocked signal, whatever this process ignores or
- * blocks. With valid arguments these calls cannot fail.
- */
-static void set_signals(posix_spawnattr_t *attributes)
-{
-	sigset_t none;
-	sigset_t all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(attributes);
-	posix_spawnattr_setsigmask(attributes, &none);
-	posix_spawnattr_setsigdefault(attributes, &all);
-	posix_spawnattr_setflags(attributes,
-		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-}
-
 static void free_p(char ***pointer)
 {
 	free(*pointer);
@@ -134,11 +84,31 @@ static int spawn_program(const char *program, const char *socket, int ready, pid
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int error = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+	sigset_t none;
+	sigset_t all;
 
 	if (error)
 		return error;
-	set_signals(&attributes);
-	error = add_actions(&actions, ready);
+	/*
+	 * The program gets default signal handlers and no blocked signal, whatever this process
+	 * ignores or blocks. With valid arguments these calls cannot fail.
+	 */
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes,
+		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	error = posix_spawn_file_actions_adddup2(&actions, ready, READY);
+	if (!error)
+		error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, 0, 1);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, 0, 2);
+	if (!error)
+		error = posix_spawn_file_actions_addclosefrom_np(&actions, READY + 1);
 	if (!error)
 		error = posix_spawnp(out_pid, program, &actions, &attributes, argv, environment);
 	posix_spawnattr_destroy(&attributes);
@@ -214,13 +184,6 @@ static ww_status read_line(int fd, char line[LINE_BYTES], uint64_t deadline_ns)
 	return WW_OK;
 }
 
-static ww_status fail_spawn(int error, const char *program)
-{
-	return ww_fail_errno_as(error == ENOMEM ? WW_ERR_NO_MEMORY : WW_ERR_NO_BROKER, error,
-		"install it, or name it with WARPWAYD, or start a broker with warpway serve",
-		"no broker runs and %.100s cannot be started", program);
-}
-
 static ww_status read_report(int fd, const char *program, uint64_t deadline_ns)
 {
 	static const char failed[] = "failed: ";
@@ -239,21 +202,6 @@ static ww_status read_report(int fd, const char *program, uint64_t deadline_ns)
 	return WW_OK;
 }
 
-/* Both ends get numbers above 2; the writing end one above READY, where the program has it. */
-static ww_status make_pipe(int *out_ours, int *out_theirs)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return ww_fail_errno(errno, NULL, "cannot start a broker");
-	*out_ours = ends[0];
-	*out_theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, READY + 1);
-	ww_fd_close(ends[1]);
-	if (*out_theirs < 0)
-		return ww_fail_errno(errno, NULL, "cannot start a broker");
-	return ww_fd_adopt(out_ours);
-}
-
 static ww_status start_program(const char *socket, uint64_t deadline_ns)
 {
 	WW_AUTO_FD int ours = -1;
@@ -262,12 +210,32 @@ static ww_status start_program(const char *socket, uint64_t deadline_ns)
 	ww_status status;
 	pid_t pid;
 	int error;
+	const char *variable = ww_environment_find(WW_VARIABLE_WARPWAYD);
+	char own[PATH_ROOM];
+	int ends[2];
 
-	find_program(program);
-	ww_try(make_pipe(&ours, &theirs));
+	if (variable)
+		snprintf(program, PATH_ROOM, "%s", variable);
+	else if (!find_own_file(own) ||
+		(!is_beside(own, "../bin/" PROGRAM, program) && !is_beside(own, PROGRAM, program)))
+		snprintf(program, PATH_ROOM, "%s", PROGRAM);
+	/*
+	 * Both ends get numbers above 2; the writing end one above READY, where the program has it.
+	 */
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return ww_fail_errno(errno, NULL, "cannot start a broker");
+	ours = ends[0];
+	theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, READY + 1);
+	ww_fd_close(ends[1]);
+	if (theirs < 0)
+		return ww_fail_errno(errno, NULL, "cannot start a broker");
+	ww_try(ww_fd_adopt(&ours));
 	error = spawn_program(program, socket, theirs, &pid);
 	if (error)
-		return fail_spawn(error, program);
+		return ww_fail_errno_as(error == ENOMEM ? WW_ERR_NO_MEMORY : WW_ERR_NO_BROKER,
+			error,
+			"install it, or name it with WARPWAYD, or start a broker with warpway serve",
+			"no broker runs and %.100s cannot be started", program);
 	ww_fd_close(ww_fd_steal(&theirs)); /* so that the pipe ends when the program ends */
 	status = read_report(ours, program, deadline_ns);
 	reap_program(pid, deadline_ns);

@@ -42,26 +42,6 @@ static ww_status open_fifo(const char *path, int *out_fd)
 	return ww_fd_adopt(out_fd);
 }
 
-/* Does not wait for a reader: this process has the FIFO open for reading. */
-static ww_status open_writer(struct ww_start_lock *turn, const char *path)
-{
-	turn->writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-	if (turn->writer < 0)
-		return ww_fail_errno(errno, NULL, "cannot open %s for writing", path);
-	return ww_fd_adopt(&turn->writer);
-}
-
-/* Return: WW_OK (the lock may be free); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM. */
-static ww_status wait_for_end(int fd, const char *path, uint64_t deadline_ns)
-{
-	ww_status status = ww_cancel_check(deadline_ns);
-
-	if (status != WW_OK)
-		return status;
-	status = ww_fd_wait(fd, 0, ww_clock_sooner_ns(RETRY_NS, deadline_ns), path);
-	return status == WW_TIMED_OUT ? WW_OK : status;
-}
-
 static ww_status start_lock_try(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
 {
 	ww_status status;
@@ -70,11 +50,20 @@ static ww_status start_lock_try(struct ww_start_lock *turn, const char *path, ui
 	while (flock(turn->lock, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return ww_fail_errno(errno, NULL, "cannot lock %s", path);
-		status = wait_for_end(turn->lock, path, deadline_ns);
+		status = ww_cancel_check(deadline_ns);
+		if (status == WW_OK) {
+			status = ww_fd_wait(turn->lock, 0,
+				ww_clock_sooner_ns(RETRY_NS, deadline_ns), path);
+			status = status == WW_TIMED_OUT ? WW_OK : status;
+		}
 		if (status != WW_OK)
 			return status;
 	}
-	return open_writer(turn, path);
+	/* This does not wait for a reader: this process has the FIFO open for reading. */
+	turn->writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (turn->writer < 0)
+		return ww_fail_errno(errno, NULL, "cannot open %s for writing", path);
+	return ww_fd_adopt(&turn->writer);
 }
 
 ww_status ww_start_lock_take(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)

@@ -92,22 +92,6 @@ static bool parse_number(const char *text, int base, uint64_t most, uint64_t *ou
 	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && !errno && *out_number <= most;
 }
 
-static ww_status read_number(const struct start_option *option, const char *text, void *field)
-{
-	bool is_short = option->room == sizeof(uint32_t);
-	uint64_t most = is_short ? UINT32_MAX : UINT64_MAX;
-	uint64_t number;
-
-	if (!parse_number(text, 10, most, &number))
-		return ww_fail(WW_ERR_INVALID, "%s takes a number up to %" PRIu64 ", not \"%.40s\"",
-			option->name, most, text);
-	if (is_short)
-		*(uint32_t *)field = (uint32_t)number;
-	else
-		*(uint64_t *)field = number;
-	return WW_OK;
-}
-
 static ww_status read_mode(const char *text, mode_t *out_mode)
 {
 	uint64_t number;
@@ -167,6 +151,9 @@ static ww_status read_option(const struct start_option *option, const char *text
 	struct start *start)
 {
 	void *field = (char *)start + option->at;
+	bool is_short;
+	uint64_t most;
+	uint64_t number;
 
 	switch (option->kind) {
 	case OPTION_HELP:
@@ -187,36 +174,18 @@ static ww_status read_option(const struct start_option *option, const char *text
 	case OPTION_FD:
 		return read_fd(option, text, field);
 	default:
-		return read_number(option, text, field);
-	}
-}
-
-/* The options of the roles are written by start_write(), so they must be complete. */
-static ww_status start_check_role(const struct start *start)
-{
-	if (start->role == START_FIRST || start->role == START_RECEIVER)
+		is_short = option->room == sizeof(uint32_t);
+		most = is_short ? UINT32_MAX : UINT64_MAX;
+		if (!parse_number(text, 10, most, &number))
+			return ww_fail(WW_ERR_INVALID,
+				"%s takes a number up to %" PRIu64 ", not \"%.40s\"", option->name,
+				most, text);
+		if (is_short)
+			*(uint32_t *)field = (uint32_t)number;
+		else
+			*(uint64_t *)field = number;
 		return WW_OK;
-	if (start->address[0] == '\0' || start->program[0] == '\0' || start->fdstore_first == 0 ||
-		start->fdstore_first >= start->fdstore_limit || start->fdstore_limit > INT32_MAX)
-		return ww_fail(WW_ERR_INVALID, "--role is for warpwayd's own use; leave it out");
-	return WW_OK;
-}
-
-static ww_status refuse_option(int code, char **arguments)
-{
-	return ww_fail(WW_ERR_INVALID, "%s %.80s; see warpwayd --help",
-		code == ':' ? "something must follow" : "there is no option",
-		arguments[optind - 1]);
-}
-
-/* The options as getopt_long(3) wants them; it returns 1 + the index of one. */
-static void fill_long_options(struct option long_options[OPTIONS + 1])
-{
-	for (size_t i = 0; i < OPTIONS; i++)
-		long_options[i] = (struct option){.name = options[i].name + 2,
-			.has_arg = options[i].kind >= OPTION_ROLE ? required_argument : no_argument,
-			.val = (int)i + 1};
-	long_options[OPTIONS] = (struct option){0};
+	}
 }
 
 ww_status start_read(int count, char **arguments, struct start *out_start)
@@ -225,13 +194,20 @@ ww_status start_read(int count, char **arguments, struct start *out_start)
 	int code;
 
 	*out_start = (struct start){.socket_mode = 0600, .ready_fd = -1};
-	fill_long_options(long_options);
+	/* getopt_long(3) returns 1 + the index of an option. */
+	for (size_t i = 0; i < OPTIONS; i++)
+		long_options[i] = (struct option){.name = options[i].name + 2,
+			.has_arg = options[i].kind >= OPTION_ROLE ? required_argument : no_argument,
+			.val = (int)i + 1};
+	long_options[OPTIONS] = (struct option){0};
 	optind = 0; /* starts over, even if getopt was used before */
 	while ((code = getopt_long(count, arguments, "+:", long_options, NULL)) != -1) {
 		ww_status status;
 
 		if (code == ':' || code == '?')
-			return refuse_option(code, arguments);
+			return ww_fail(WW_ERR_INVALID, "%s %.80s; see warpwayd --help",
+				code == ':' ? "something must follow" : "there is no option",
+				arguments[optind - 1]);
 		status = read_option(&options[code - 1], optarg, out_start);
 		if (status != WW_OK)
 			return status;
@@ -240,7 +216,15 @@ ww_status start_read(int count, char **arguments, struct start *out_start)
 		return ww_fail(WW_ERR_INVALID,
 			"there are options only, not \"%.80s\"; see warpwayd --help",
 			arguments[optind]);
-	return start_check_role(out_start);
+	/* The options of the roles are written by start_write(), so they must be complete. */
+	if (out_start->role == START_FIRST || out_start->role == START_RECEIVER)
+		return WW_OK;
+	if (out_start->address[0] == '\0' || out_start->program[0] == '\0' ||
+		out_start->fdstore_first == 0 ||
+		out_start->fdstore_first >= out_start->fdstore_limit ||
+		out_start->fdstore_limit > INT32_MAX)
+		return ww_fail(WW_ERR_INVALID, "--role is for warpwayd's own use; leave it out");
+	return WW_OK;
 }
 
 static void start_line_add(struct start_line *line, const char *argument)
@@ -258,23 +242,6 @@ static void start_line_add_number(struct start_line *line, uint64_t number)
 	start_line_add(line, text);
 }
 
-/* A flag, path or descriptor that was not given is not written. */
-static void start_line_add_option(struct start_line *line, const struct start_option *option,
-	const void *field)
-{
-	if ((option->kind == OPTION_FLAG && !*(const bool *)field) ||
-		(option->kind == OPTION_PATH && *(const char *)field == '\0') ||
-		(option->kind == OPTION_FD && *(const int *)field < 0))
-		return;
-	start_line_add(line, option->name);
-	if (option->kind == OPTION_PATH)
-		start_line_add(line, field);
-	else if (option->kind != OPTION_FLAG && option->room == sizeof(uint32_t))
-		start_line_add_number(line, *(const uint32_t *)field);
-	else if (option->kind != OPTION_FLAG)
-		start_line_add_number(line, *(const uint64_t *)field);
-}
-
 char **start_write(const struct start *start, enum start_role role, struct start_line *line)
 {
 	line->argument_count = 0;
@@ -284,9 +251,23 @@ char **start_write(const struct start *start, enum start_role role, struct start
 	start_line_add(line, roles[role]);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		if (options[i].use == FOR_BOTH ||
-			(options[i].use == FOR_SUPERVISOR && role == START_SUPERVISOR))
-			start_line_add_option(line, &options[i],
-				(const char *)start + options[i].at);
+			(options[i].use == FOR_SUPERVISOR && role == START_SUPERVISOR)) {
+			const struct start_option *option = &options[i];
+			const void *field = (const char *)start + options[i].at;
+
+			/* A flag, path or descriptor that was not given is not written. */
+			if ((option->kind == OPTION_FLAG && !*(const bool *)field) ||
+				(option->kind == OPTION_PATH && *(const char *)field == '\0') ||
+				(option->kind == OPTION_FD && *(const int *)field < 0))
+				continue;
+			start_line_add(line, option->name);
+			if (option->kind == OPTION_PATH)
+				start_line_add(line, field);
+			else if (option->kind != OPTION_FLAG && option->room == sizeof(uint32_t))
+				start_line_add_number(line, *(const uint32_t *)field);
+			else if (option->kind != OPTION_FLAG)
+				start_line_add_number(line, *(const uint64_t *)field);
+		}
 	}
 	return line->arguments;
 }

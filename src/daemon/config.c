@@ -209,50 +209,12 @@ static struct user_limits *user_limits_of(const struct config *config, uid_t uid
 	return entry;
 }
 
-static int read_user_limit(struct reading *reading, const char *user, const char *key,
-	const char *value)
-{
-	struct config *config = reading->config;
-	struct user_limits *entry;
-	uint32_t uid = 0;
-
-	if (!find_user(user, &uid))
-		return config_complain(reading, "there is no user \"%.40s\"", user);
-	entry = user_limits_of(config, uid);
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return config_complain(reading, "out of memory");
-		entry->uid = uid;
-		memset(&entry->limits, 0xff, sizeof(entry->limits)); /* UNSET */
-		entry->next = config->users;
-		config->users = entry;
-	}
-	return read_limit(reading, &entry->limits, key, value);
-}
-
-/* "user NAME", "group NAME", or numbers instead of names. */
-static int parse_who(struct reading *reading, const char *value, struct reserved *entry)
-{
-	const char *name = strchr(value, ' ');
-	bool is_found;
-
-	entry->is_group = strncmp(value, "group ", 6) == 0;
-	if (!entry->is_group && strncmp(value, "user ", 5) != 0)
-		return config_complain(reading,
-			"\"%.40s\" is neither \"user NAME\" nor \"group NAME\" (numbers will do)",
-			value);
-	name++;
-	is_found = entry->is_group ? find_group(name, &entry->id) : find_user(name, &entry->id);
-	return is_found ? 1
-			: config_complain(reading, "there is no %s \"%.40s\"",
-				  entry->is_group ? "group" : "user", name);
-}
-
 static int read_name(struct reading *reading, const char *prefix, const char *value)
 {
 	size_t length = strlen(prefix);
 	struct reserved *entry;
+	const char *name;
+	bool is_found;
 
 	if (length > 0 && prefix[length - 1] == '/')
 		length--;
@@ -273,7 +235,18 @@ static int read_name(struct reading *reading, const char *prefix, const char *va
 	if (prefix[0] == '~')
 		return config_complain(reading,
 			"names that begin with ~ are reserved by themselves");
-	return parse_who(reading, value, entry);
+	/* The value is "user NAME" or "group NAME", or it has numbers instead of names. */
+	name = strchr(value, ' ');
+	entry->is_group = strncmp(value, "group ", 6) == 0;
+	if (!entry->is_group && strncmp(value, "user ", 5) != 0)
+		return config_complain(reading,
+			"\"%.40s\" is neither \"user NAME\" nor \"group NAME\" (numbers will do)",
+			value);
+	name++;
+	is_found = entry->is_group ? find_group(name, &entry->id) : find_user(name, &entry->id);
+	return is_found ? 1
+			: config_complain(reading, "there is no %s \"%.40s\"",
+				  entry->is_group ? "group" : "user", name);
 }
 
 static int read_broker(struct reading *reading, const char *key, const char *value)
@@ -306,8 +279,25 @@ static int read_key(void *context, const char *section, const char *key, const c
 		return 0;
 	if (!strcmp(section, "limits"))
 		return read_limit(reading, &reading->config->everyone, key, value);
-	if (!strncmp(section, "limits.", 7))
-		return read_user_limit(reading, section + 7, key, value);
+	if (!strncmp(section, "limits.", 7)) {
+		struct config *config = reading->config;
+		struct user_limits *entry;
+		uint32_t uid = 0;
+
+		if (!find_user(section + 7, &uid))
+			return config_complain(reading, "there is no user \"%.40s\"", section + 7);
+		entry = user_limits_of(config, uid);
+		if (!entry) {
+			entry = calloc(1, sizeof(*entry));
+			if (!entry)
+				return config_complain(reading, "out of memory");
+			entry->uid = uid;
+			memset(&entry->limits, 0xff, sizeof(entry->limits)); /* UNSET */
+			entry->next = config->users;
+			config->users = entry;
+		}
+		return read_limit(reading, &entry->limits, key, value);
+	}
 	if (!strcmp(section, "names"))
 		return read_name(reading, key, value);
 	if (!strcmp(section, "broker"))
@@ -370,11 +360,15 @@ static ww_status read_file(struct config *config, const char *path)
 	return WW_OK;
 }
 
-static ww_status config_set_defaults(struct config *config)
+ww_status config_read(const char *path, struct config **out_config)
 {
+	WW_CLEANUP(config_free_p) struct config *config = calloc(1, sizeof(*config));
 	uint64_t unused;
 	uint64_t total;
 
+	*out_config = NULL;
+	if (!config)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot read the configuration: out of memory");
 	ww_try(ww_system_memory(&unused, &total));
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		config->defaults.values[i] = limit_rules[i].fallback;
@@ -382,17 +376,6 @@ static ww_status config_set_defaults(struct config *config)
 	config->everyone = config->defaults;
 	config->idle_ns = 10 * NS_PER_SECOND;
 	config->escrow_max_ns = 3600 * NS_PER_SECOND;
-	return WW_OK;
-}
-
-ww_status config_read(const char *path, struct config **out_config)
-{
-	WW_CLEANUP(config_free_p) struct config *config = calloc(1, sizeof(*config));
-
-	*out_config = NULL;
-	if (!config)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot read the configuration: out of memory");
-	ww_try(config_set_defaults(config));
 	if (path)
 		ww_try(read_file(config, path));
 	*out_config = ww_steal(config);
@@ -440,16 +423,6 @@ uint64_t config_idle_ns(const struct config *config)
 	return config->idle_ns;
 }
 
-/* "~1000/x" of user 1000: one spelling only. */
-static bool is_home_of(const char *name, uid_t uid)
-{
-	char home[16];
-	int length = snprintf(home, sizeof(home), "~%u", (unsigned)uid);
-
-	return strncmp(name, home, (size_t)length) == 0 &&
-		(name[length] == '/' || name[length] == '\0');
-}
-
 static bool is_below(const char *name, const struct reserved *entry)
 {
 	return strncmp(name, entry->prefix, entry->length) == 0 &&
@@ -479,8 +452,14 @@ bool config_may_take(const struct config *config, const char *name, uid_t uid, c
 
 	if (uid == 0)
 		return true;
-	if (name[0] == '~')
-		return is_home_of(name, uid);
+	if (name[0] == '~') {
+		char home[16];
+		int length = snprintf(home, sizeof(home), "~%u", (unsigned)uid);
+
+		/* A name of user 1000 begins with "~1000/": there is one spelling only. */
+		return strncmp(name, home, (size_t)length) == 0 &&
+			(name[length] == '/' || name[length] == '\0');
+	}
 	for (const struct reserved *entry = config->names; entry; entry = entry->next) {
 		if (entry->length < longest || !is_below(name, entry))
 			continue;

@@ -145,24 +145,18 @@ static ww_status limit_set(int resource, const char *what, uint64_t most, uint64
 	return WW_OK;
 }
 
-/* A privileged process may raise its hard limit. */
-static void files_raise_hard_limit(void)
-{
-	uint64_t allowed = files_allowed();
-	struct rlimit limit;
-
-	if (allowed > FILES_MOST)
-		allowed = FILES_MOST;
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < allowed)
-		(void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){allowed, allowed});
-}
-
 ww_status inherit_limits(uint32_t *out_fdstore_first, uint32_t *out_fdstore_limit)
 {
 	uint64_t sockets;
 	uint64_t files = 0;
+	uint64_t allowed = files_allowed();
+	struct rlimit limit;
 
-	files_raise_hard_limit();
+	/* A privileged process may raise its hard limit. */
+	if (allowed > FILES_MOST)
+		allowed = FILES_MOST;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < allowed)
+		(void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){allowed, allowed});
 	ww_try(limit_set(RLIMIT_NOFILE, "open files", FILES_MOST, &files));
 	if (files < FILES_LEAST)
 		return ww_fail(WW_ERR_LIMIT,
@@ -237,29 +231,12 @@ uint32_t inherit_top(uint32_t first, uint32_t limit)
 	return top;
 }
 
-/* sendfile(2) copies between files without memory of this process. */
-static ww_status config_copy_file(int from, int to, const char *path)
-{
-	ssize_t copied;
-	off_t bytes = 0;
-
-	do {
-		copied = sendfile(to, from, NULL, CONFIG_BYTES_MOST);
-		if (copied > 0)
-			bytes += copied;
-	} while ((copied > 0 && bytes <= CONFIG_BYTES_MOST) || (copied < 0 && errno == EINTR));
-	if (copied < 0)
-		return ww_fail_errno(errno, NULL, "cannot read the configuration %s", path);
-	if (bytes > CONFIG_BYTES_MOST)
-		return ww_fail(WW_ERR_INVALID, "the configuration %s is longer than %d bytes", path,
-			CONFIG_BYTES_MOST);
-	return WW_OK;
-}
-
 ww_status inherit_config(const char *path, int *out_copy)
 {
 	WW_AUTO_FD int file = -1;
 	WW_AUTO_FD int copy = -1;
+	ssize_t copied;
+	off_t bytes = 0;
 
 	*out_copy = -1;
 	if (path[0] == '\0')
@@ -273,7 +250,17 @@ ww_status inherit_config(const char *path, int *out_copy)
 	if (copy < 0)
 		return ww_fail_errno(errno, NULL, "cannot copy the configuration");
 	ww_try(inherit_aside(&copy));
-	ww_try(config_copy_file(file, copy, path));
+	/* sendfile(2) copies between files without memory of this process. */
+	do {
+		copied = sendfile(copy, file, NULL, CONFIG_BYTES_MOST);
+		if (copied > 0)
+			bytes += copied;
+	} while ((copied > 0 && bytes <= CONFIG_BYTES_MOST) || (copied < 0 && errno == EINTR));
+	if (copied < 0)
+		return ww_fail_errno(errno, NULL, "cannot read the configuration %s", path);
+	if (bytes > CONFIG_BYTES_MOST)
+		return ww_fail(WW_ERR_INVALID, "the configuration %s is longer than %d bytes", path,
+			CONFIG_BYTES_MOST);
 	*out_copy = ww_fd_steal(&copy);
 	return WW_OK;
 }

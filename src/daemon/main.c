@@ -50,17 +50,6 @@ static ww_status start_become_supervisor(const struct start *start)
 	return ww_fail_errno(errno, "/proc is needed", "cannot run %s as the supervisor", SELF);
 }
 
-/* Finds the path of this program, where an upgrade starts another one. */
-static ww_status start_find_program(struct start *start)
-{
-	ssize_t length = readlink(SELF, start->program, sizeof(start->program) - 1);
-
-	if (length < 0)
-		return ww_fail_errno(errno, "/proc is needed", "cannot read %s", SELF);
-	start->program[length] = '\0';
-	return WW_OK;
-}
-
 /* Makes the copy of the configuration that the supervisor keeps, if it has no errors. */
 static ww_status start_keep_config(const struct start *start)
 {
@@ -98,11 +87,17 @@ static ww_status start_take_address(struct start *start, int *listener)
 /* Everything that a supervisor begins with. Return: as start_take_address(). */
 static ww_status start_prepare(struct start *start, int *listener)
 {
+	ssize_t length;
+
 	ww_try(inherit_only(listener, &start->ready_fd));
 	ww_try(inherit_check_limits());
 	ww_try(inherit_limits(&start->fdstore_first, &start->fdstore_limit));
 	ww_try(start_keep_config(start));
-	ww_try(start_find_program(start));
+	/* An upgrade starts another program at this path. */
+	length = readlink(SELF, start->program, sizeof(start->program) - 1);
+	if (length < 0)
+		return ww_fail_errno(errno, "/proc is needed", "cannot read %s", SELF);
+	start->program[length] = '\0';
 	start->started_ns = ww_clock_now_ns();
 	return start_take_address(start, listener);
 }

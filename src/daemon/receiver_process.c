@@ -20,20 +20,6 @@
 #include "daemon/descriptor_kind.h"
 #include "wire/packet.h"
 
-/*
- * The kernel counts descriptors in flight against the sender's limit, together with those of the
- * broker's user.
- */
-static void process_lift_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static void answer_fill(struct receiver_answer *answer, ww_status status, size_t bytes)
 {
 	answer->status = status;
@@ -138,8 +124,17 @@ static bool receiver_serve_request(void)
 
 int receiver_process_run(void)
 {
+	struct rlimit files;
+
 	(void)setpriority(PRIO_PROCESS, 0, RECEIVER_NICE);
-	process_lift_limit();
+	/*
+	 * The kernel counts descriptors in flight against the sender's limit, together with those
+	 * of the broker's user.
+	 */
+	if (getrlimit(RLIMIT_NOFILE, &files) >= 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
 	while (receiver_serve_request())
 		;
 	return 0;

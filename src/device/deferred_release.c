@@ -85,26 +85,6 @@ static bool is_done(struct ww_deferred *entry, bool *is_idle)
 	return *is_idle;
 }
 
-/* One round. Return: whether anything was released. */
-static bool release_done(bool may_wait)
-{
-	/* Asked in any case: the question frees waits that are over, and they keep pages. */
-	bool is_idle = may_wait && !ww_deferred_streams_busy();
-	struct ww_deferred *entry;
-	bool is_any = false;
-
-	for (size_t left = deferred_count(may_wait); left > 0 && (entry = deferred_take(may_wait));
-		left--) {
-		if (is_done(entry, &is_idle)) {
-			entry->class->release(entry);
-			is_any = true;
-		} else {
-			ww_deferred_add(entry, entry->class);
-		}
-	}
-	return is_any;
-}
-
 static void reclaim(bool may_wait)
 {
 	struct ww_error record;
@@ -114,8 +94,24 @@ static void reclaim(bool may_wait)
 	atomic_fetch_add(&reclaim_count, 1);
 	ww_error_save(&record);
 	do {
+		bool is_idle;
+		struct ww_deferred *entry;
+
 		begun = atomic_load(&reclaim_count);
-		is_any = release_done(may_wait);
+		/*
+		 * Asked in any case: the question frees waits that are over, and they keep pages.
+		 */
+		is_idle = may_wait && !ww_deferred_streams_busy();
+		is_any = false;
+		for (size_t left = deferred_count(may_wait);
+			left > 0 && (entry = deferred_take(may_wait)); left--) {
+			if (is_done(entry, &is_idle)) {
+				entry->class->release(entry);
+				is_any = true;
+			} else {
+				ww_deferred_add(entry, entry->class);
+			}
+		}
 	} while (is_any || atomic_load(&reclaim_count) != begun);
 	ww_error_restore(&record);
 }

@@ -67,14 +67,6 @@ ww_status ww_device_count(uint32_t backend_id, uint32_t *out_count)
 	return backend->count(out_count);
 }
 
-/* Return: the host device, if it is what @device describes and the parent had it; else NULL. */
-static struct ww_device *inherited_host(const struct ww_device *device)
-{
-	if (device->backend != &ww_host_backend || !host || !ww_ref_is_inherited(&host->ref))
-		return NULL;
-	return host;
-}
-
 /*
  * The open device that @device describes, with a reference; NULL when there is none. Under the
  * lock.
@@ -89,14 +81,10 @@ static struct ww_device *find_open(const struct ww_device *device)
 			ww_ref_try_get(&other->ref))
 			return other;
 	}
-	return inherited_host(device);
-}
-
-static void list_device(struct ww_device *device)
-{
-	ww_list_append(&devices, &device->link);
-	if (device->backend == &ww_host_backend)
-		host = device;
+	/* The host device is the same after fork(), if the parent had it. */
+	if (device->backend != &ww_host_backend || !host || !ww_ref_is_inherited(&host->ref))
+		return NULL;
+	return host;
 }
 
 /* @uuid: what the selector says, or NULL: it is an index, or NULL as that of the host device */
@@ -137,10 +125,13 @@ static ww_status open_listed(const struct ww_backend *backend, const char *selec
 	if (!open) {
 		ww_try(backend->open(selector, &device));
 		open = find_open(device);
-		if (open)
+		if (open) {
 			backend->close(device);
-		else
-			list_device(device);
+		} else {
+			ww_list_append(&devices, &device->link);
+			if (device->backend == &ww_host_backend)
+				host = device;
+		}
 	}
 	*out_device = open ? open : device;
 	return WW_OK;
@@ -163,27 +154,6 @@ static void keep_reason(const char *reason)
 	pthread_mutex_lock(&lock);
 	snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s", reason);
 	pthread_mutex_unlock(&lock);
-}
-
-/*
- * The first GPU that can share memory, else host. Why there is no GPU matters only in a child made
- * by fork(), which cannot have what its parent had.
- */
-static ww_status open_best(struct ww_device **out_device)
-{
-	struct ww_error record;
-	ww_status status;
-
-	ww_error_save(&record);
-	status = open_device(&ww_cuda_backend, NULL, out_device);
-	if (status == WW_OK || status == WW_ERR_FORKED) {
-		keep_reason("");
-		return status;
-	}
-	ww_log_debug("using host: %s", ww_error_last()->message);
-	keep_reason(ww_error_last()->message);
-	ww_error_restore(&record);
-	return open_device(&ww_host_backend, NULL, out_device);
 }
 
 ww_status ww_device_fail_gpu_memory(void)
@@ -210,8 +180,25 @@ ww_status ww_device_open(const char *name, ww_device **out_device)
 	ww_clear(out_device, NULL);
 	ww_try(ww_process_enter());
 	ww_require(out_device, "ww_device_open: out_device is NULL");
-	if (!name)
-		return open_best(out_device);
+	if (!name) {
+		struct ww_error record;
+		ww_status status;
+
+		/*
+		 * The first GPU that can share memory, else host. Why there is no GPU matters only
+		 * in a child made by fork(), which cannot have what its parent had.
+		 */
+		ww_error_save(&record);
+		status = open_device(&ww_cuda_backend, NULL, out_device);
+		if (status == WW_OK || status == WW_ERR_FORKED) {
+			keep_reason("");
+			return status;
+		}
+		ww_log_debug("using host: %s", ww_error_last()->message);
+		keep_reason(ww_error_last()->message);
+		ww_error_restore(&record);
+		return open_device(&ww_host_backend, NULL, out_device);
+	}
 	backend = parse(name, &selector);
 	if (!backend)
 		return ww_fail(WW_ERR_INVALID,

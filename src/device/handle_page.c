@@ -36,19 +36,6 @@ static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static bool has_process_id WW_PER_PROCESS; /* under lock, as is the next; constant once set */
 static uint8_t own_process_id[WW_FOREIGN_ID_BYTES];
 
-static ww_status find_process_id(uint8_t out_id[WW_FOREIGN_ID_BYTES])
-{
-	ww_status status = WW_OK;
-
-	pthread_mutex_lock(&lock);
-	if (!has_process_id)
-		status = ww_random_bytes(own_process_id, sizeof(own_process_id));
-	has_process_id = status == WW_OK;
-	memcpy(out_id, own_process_id, sizeof(own_process_id));
-	pthread_mutex_unlock(&lock);
-	return status;
-}
-
 bool ww_foreign_is_this_process(const uint8_t process_id[WW_FOREIGN_ID_BYTES])
 {
 	bool is_same;
@@ -59,14 +46,6 @@ bool ww_foreign_is_this_process(const uint8_t process_id[WW_FOREIGN_ID_BYTES])
 	return is_same;
 }
 
-/* Return: whether the kernel has such locks. */
-static bool lock_page(int fd)
-{
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	return fcntl(fd, F_OFD_SETLK, &whole) == 0;
-}
-
 /* False also where the kernel does not say. */
 static bool is_abandoned(int fd)
 {
@@ -75,35 +54,39 @@ static bool is_abandoned(int fd)
 	return fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_UNLCK;
 }
 
-static void fill(struct ww_foreign_record *record, const struct ww_foreign_fields *fields,
-	bool is_locked)
+ww_status ww_handle_page_create(struct ww_handle_page *page, struct ww_foreign_fields *fields)
 {
+	WW_AUTO_FD int fd = -1;
+	void *pointer;
+	ww_status status = WW_OK;
+	struct ww_foreign_record *record;
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fields->pid = (uint32_t)getpid();
+	pthread_mutex_lock(&lock);
+	if (!has_process_id)
+		status = ww_random_bytes(own_process_id, sizeof(own_process_id));
+	has_process_id = status == WW_OK;
+	memcpy(fields->process_id, own_process_id, sizeof(own_process_id));
+	pthread_mutex_unlock(&lock);
+	ww_try(status);
+	ww_try(ww_memfd_create(WW_HANDLE_PAGE_BYTES, &fd));
+	ww_try(ww_memfd_map(fd, WW_HANDLE_PAGE_BYTES, WW_ACCESS_WRITE, &pointer));
+	page->is_locked = fcntl(fd, F_OFD_SETLK, &whole) == 0;
+	page->record = pointer;
+	page->is_own = true;
+	record = page->record;
 	memcpy(record->magic, MAGIC, sizeof(record->magic));
 	record->version = VERSION;
 	record->backing = fields->backing;
 	record->pid = fields->pid;
-	record->is_locked = is_locked;
+	record->is_locked = page->is_locked;
 	record->bytes = fields->bytes;
 	record->base = fields->base;
 	record->buffer_id = fields->buffer_id;
 	memcpy(record->process_id, fields->process_id, sizeof(record->process_id));
 	memcpy(record->pool_id, fields->pool_id, sizeof(record->pool_id));
 	memcpy(record->handle, fields->handle, sizeof(record->handle));
-}
-
-ww_status ww_handle_page_create(struct ww_handle_page *page, struct ww_foreign_fields *fields)
-{
-	WW_AUTO_FD int fd = -1;
-	void *pointer;
-
-	fields->pid = (uint32_t)getpid();
-	ww_try(find_process_id(fields->process_id));
-	ww_try(ww_memfd_create(WW_HANDLE_PAGE_BYTES, &fd));
-	ww_try(ww_memfd_map(fd, WW_HANDLE_PAGE_BYTES, WW_ACCESS_WRITE, &pointer));
-	page->is_locked = lock_page(fd);
-	page->record = pointer;
-	page->is_own = true;
-	fill(page->record, fields, page->is_locked);
 	page->fd = ww_fd_steal(&fd);
 	return WW_OK;
 }

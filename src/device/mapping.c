@@ -74,21 +74,6 @@ static size_t lower_bound(uintptr_t address)
 	return low;
 }
 
-static ww_status table_grow(size_t more)
-{
-	size_t capacity = table_capacity ? table_capacity * 2 : 16;
-	struct span *larger;
-
-	if (table_count + more <= table_capacity)
-		return WW_OK;
-	larger = realloc(table, capacity * sizeof(*larger));
-	if (!larger)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a mapping: out of memory");
-	table = larger;
-	table_capacity = capacity;
-	return WW_OK;
-}
-
 static void table_add(void *pointer, struct ww_mapping *mapping)
 {
 	uintptr_t start = (uintptr_t)pointer;
@@ -126,11 +111,25 @@ static bool has_two_spans(const struct ww_mapping *mapping)
 static ww_status enter_table(struct ww_mapping *mapping)
 {
 	ww_status status;
+	size_t capacity;
+	struct span *larger;
 
 	if (mapping->is_wrapped)
 		return WW_OK;
 	pthread_rwlock_wrlock(&table_lock);
-	status = table_grow(2);
+	capacity = table_capacity ? table_capacity * 2 : 16;
+	if (table_count + 2 <= table_capacity) {
+		status = WW_OK;
+	} else {
+		larger = realloc(table, capacity * sizeof(*larger));
+		if (!larger) {
+			status = ww_fail(WW_ERR_NO_MEMORY, "cannot note a mapping: out of memory");
+		} else {
+			table = larger;
+			table_capacity = capacity;
+			status = WW_OK;
+		}
+	}
 	if (status == WW_OK) {
 		table_add(mapping->pointer, mapping);
 		if (has_two_spans(mapping))
@@ -417,28 +416,24 @@ void ww_mapping_unref_page(struct ww_mapping *mapping)
 	mapping_retire(mapping);
 }
 
-static ww_status make_descriptor(struct ww_mapping *mapping)
-{
-	ww_status status = WW_OK;
-
-	pthread_mutex_lock(&mapping->lock);
-	if (mapping->fd < 0) {
-		int fd = -1;
-
-		status = mapping->device->backend->memory_export(mapping, &fd);
-		mapping->fd = fd;
-	}
-	pthread_mutex_unlock(&mapping->lock);
-	return status;
-}
-
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd)
 {
 	*out_fd = -1;
 	if (mapping->is_wrapped)
 		ww_try(ww_mapping_check(mapping));
-	if (mapping->fd < 0)
-		ww_try(make_descriptor(mapping));
+	if (mapping->fd < 0) {
+		ww_status status = WW_OK;
+
+		pthread_mutex_lock(&mapping->lock);
+		if (mapping->fd < 0) {
+			int fd = -1;
+
+			status = mapping->device->backend->memory_export(mapping, &fd);
+			mapping->fd = fd;
+		}
+		pthread_mutex_unlock(&mapping->lock);
+		ww_try(status);
+	}
 	if (ww_backing_is_foreign(mapping->backing) ||
 		(mapping->backing == WW_BACKING_MEMFD && access == WW_ACCESS_READ))
 		return ww_memfd_reopen_read_only(mapping->fd, out_fd);

@@ -29,36 +29,6 @@
 #define SMALLEST_STEP   (UINT64_C(256) << 10)
 #define NAME            "warpway" /* as shown in /proc/PID/maps: "/memfd:warpway" */
 
-static ww_status open_file(int *out_fd)
-{
-	*out_fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-	if (*out_fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
-		*out_fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*out_fd < 0)
-		return ww_fail_errno(errno, NULL, "cannot make a memory file");
-	return ww_fd_adopt(out_fd);
-}
-
-/*
- * The kernel may kill a process instead of refusing: so ask before taking. What is a step of
- * allocation at most is too little to matter, and asking costs more than allocating it.
- */
-static ww_status check_free(uint64_t bytes)
-{
-	uint64_t free_bytes = 0;
-	uint64_t total = 0;
-
-	if (bytes <= ALLOCATION_STEP)
-		return WW_OK;
-	ww_try(ww_system_memory(&free_bytes, &total));
-	if (bytes > free_bytes)
-		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot make memory of %" PRIu64 " bytes: this machine has %" PRIu64
-			" bytes free of %" PRIu64,
-			bytes, free_bytes, total);
-	return WW_OK;
-}
-
 /*
  * In steps, smaller ones after each interruption: some kernels undo a step when a signal is
  * pending, and a program may have a timer that fires more often than a large step takes.
@@ -88,14 +58,32 @@ static ww_status allocate_pages(int fd, uint64_t bytes)
 ww_status ww_memfd_create(uint64_t bytes, int *out_fd)
 {
 	WW_AUTO_FD int fd = -1;
+	uint64_t free_bytes = 0;
+	uint64_t total = 0;
 
 	*out_fd = -1;
 	if (bytes > INT64_MAX)
 		return ww_fail(WW_ERR_OVERFLOW,
 			"cannot make memory of %" PRIu64 " bytes: a file has at most %" PRId64,
 			bytes, INT64_MAX);
-	ww_try(check_free(bytes));
-	ww_try(open_file(&fd));
+	/*
+	 * The kernel may kill a process instead of refusing: so ask before taking. What is a step
+	 * of allocation at most is too little to matter, and asking costs more than allocating it.
+	 */
+	if (bytes > ALLOCATION_STEP) {
+		ww_try(ww_system_memory(&free_bytes, &total));
+		if (bytes > free_bytes)
+			return ww_fail(WW_ERR_NO_MEMORY,
+				"cannot make memory of %" PRIu64 " bytes: this machine has %" PRIu64
+				" bytes free of %" PRIu64,
+				bytes, free_bytes, total);
+	}
+	fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
+		fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return ww_fail_errno(errno, NULL, "cannot make a memory file");
+	ww_try(ww_fd_adopt(&fd));
 	ww_try(allocate_pages(fd, bytes));
 	/* Another user that finds it under /proc cannot open it. */
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)

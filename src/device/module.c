@@ -187,27 +187,6 @@ static ww_status check_size(const struct ww_kernel *kernel, const struct ww_laun
 	return WW_OK;
 }
 
-/* What holds for all kernels. */
-static ww_status check_values(const struct ww_kernel *kernel,
-	const struct ww_kernel_argument *arguments, uint32_t count)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (!arguments[i].value || arguments[i].bytes == 0)
-			return ww_fail(WW_ERR_INVALID,
-				"cannot launch \"%s\": argument %" PRIu32 " has no value",
-				kernel->name, i);
-		if (arguments[i].bytes > WW_KERNEL_ARGUMENT_BYTES_MAX - bytes)
-			return ww_fail(WW_ERR_OVERFLOW,
-				"cannot launch \"%s\": its arguments have more than %d bytes; pass the "
-				"address of large ones",
-				kernel->name, WW_KERNEL_ARGUMENT_BYTES_MAX);
-		bytes += arguments[i].bytes;
-	}
-	return WW_OK;
-}
-
 static ww_status check_arguments(const struct ww_kernel *kernel,
 	const struct ww_kernel_argument *arguments, uint32_t count)
 {
@@ -234,6 +213,7 @@ static ww_status check_launch(const struct ww_kernel *kernel, const struct ww_st
 	uint32_t count)
 {
 	const struct ww_device *device = kernel->module->device;
+	uint64_t bytes = 0;
 
 	if (params->flags)
 		return ww_fail(WW_ERR_INVALID, "ww_launch_params: flags must be 0");
@@ -246,7 +226,19 @@ static ww_status check_launch(const struct ww_kernel *kernel, const struct ww_st
 			"cannot launch \"%s\" with %" PRIu32 " arguments: at most %d are possible",
 			kernel->name, count, WW_KERNEL_ARGUMENTS_MAX);
 	ww_try(check_size(kernel, params));
-	ww_try(check_values(kernel, arguments, count));
+	/* These rules hold for all kernels. */
+	for (uint32_t i = 0; i < count; i++) {
+		if (!arguments[i].value || arguments[i].bytes == 0)
+			return ww_fail(WW_ERR_INVALID,
+				"cannot launch \"%s\": argument %" PRIu32 " has no value",
+				kernel->name, i);
+		if (arguments[i].bytes > WW_KERNEL_ARGUMENT_BYTES_MAX - bytes)
+			return ww_fail(WW_ERR_OVERFLOW,
+				"cannot launch \"%s\": its arguments have more than %d bytes; pass the "
+				"address of large ones",
+				kernel->name, WW_KERNEL_ARGUMENT_BYTES_MAX);
+		bytes += arguments[i].bytes;
+	}
 	return check_arguments(kernel, arguments, count);
 }
 

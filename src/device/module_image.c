@@ -111,36 +111,6 @@ static ww_status fail_unknown(const struct ww_module_image *image)
 		image->name);
 }
 
-static ww_status recognise_elf(struct ww_module_image *image)
-{
-	Elf64_Ehdr header = {.e_type = ET_NONE};
-	uint64_t bytes;
-
-	memcpy(&header, image->bytes,
-		image->count < sizeof(header) ? image->count : sizeof(header));
-	image->kind = header.e_machine == EM_CUDA ? WW_IMAGE_CUBIN : WW_IMAGE_SHARED_OBJECT;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-		(image->kind == WW_IMAGE_SHARED_OBJECT && header.e_type != ET_DYN))
-		return fail_unknown(image);
-	if ((header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
-		(header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)))
-		return fail_unknown(image);
-	bytes = largest(elf_bytes(image, &header), sizeof(header));
-	return bytes > image->count ? fail_short(image, bytes) : WW_OK;
-}
-
-static ww_status recognise_fatbin(struct ww_module_image *image)
-{
-	struct fatbin_header header = {0};
-	uint64_t bytes;
-
-	memcpy(&header, image->bytes,
-		image->count < sizeof(header) ? image->count : sizeof(header));
-	image->kind = WW_IMAGE_FATBIN;
-	bytes = largest(end_of(header.header_bytes, header.bytes), sizeof(header));
-	return bytes > image->count ? fail_short(image, bytes) : WW_OK;
-}
-
 /* Return: what stands behind white space and comments. */
 static const char *skip_comments(const char *at)
 {
@@ -169,10 +139,32 @@ static ww_status recognise(struct ww_module_image *image)
 {
 	const uint32_t fatbin = FATBIN_MAGIC;
 
-	if (begins_with(image, ELFMAG, SELFMAG))
-		return recognise_elf(image);
-	if (begins_with(image, &fatbin, sizeof(fatbin)))
-		return recognise_fatbin(image);
+	if (begins_with(image, ELFMAG, SELFMAG)) {
+		Elf64_Ehdr header = {.e_type = ET_NONE};
+		uint64_t bytes;
+
+		memcpy(&header, image->bytes,
+			image->count < sizeof(header) ? image->count : sizeof(header));
+		image->kind = header.e_machine == EM_CUDA ? WW_IMAGE_CUBIN : WW_IMAGE_SHARED_OBJECT;
+		if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+			(image->kind == WW_IMAGE_SHARED_OBJECT && header.e_type != ET_DYN))
+			return fail_unknown(image);
+		if ((header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
+			(header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)))
+			return fail_unknown(image);
+		bytes = largest(elf_bytes(image, &header), sizeof(header));
+		return bytes > image->count ? fail_short(image, bytes) : WW_OK;
+	}
+	if (begins_with(image, &fatbin, sizeof(fatbin))) {
+		struct fatbin_header header = {0};
+		uint64_t bytes;
+
+		memcpy(&header, image->bytes,
+			image->count < sizeof(header) ? image->count : sizeof(header));
+		image->kind = WW_IMAGE_FATBIN;
+		bytes = largest(end_of(header.header_bytes, header.bytes), sizeof(header));
+		return bytes > image->count ? fail_short(image, bytes) : WW_OK;
+	}
 	image->kind = WW_IMAGE_PTX;
 	if (strncmp(skip_comments(image->bytes), ".version", 8) != 0)
 		return fail_unknown(image);
@@ -200,22 +192,25 @@ static ww_status allocate(struct ww_module_image *image, uint64_t count)
 	return WW_OK;
 }
 
-/* The end of a long path says more than its beginning. */
-static void name_file(struct ww_module_image *image, const char *path)
+static ww_status read_file(struct ww_module_image *image, const char *path)
 {
-	size_t room = sizeof(image->name) - sizeof("\"...\"");
-	size_t length = strlen(path);
-
-	if (length <= room)
-		snprintf(image->name, sizeof(image->name), "\"%s\"", path);
-	else
-		snprintf(image->name, sizeof(image->name), "\"...%s\"", path + length - room);
-}
-
-static ww_status read_all(struct ww_module_image *image, int fd)
-{
+	/* Not blocking: the name may be that of a FIFO. */
+	WW_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat file;
 	uint64_t done = 0;
 
+	if (fd < 0 || fstat(fd, &file) < 0) {
+		ww_status status = errno == ENOENT || errno == ENOTDIR ? WW_ERR_NOT_FOUND
+			: errno == EACCES                              ? WW_ERR_ACCESS
+					  : ww_status_from_errno(errno);
+
+		return ww_fail_errno_as(status, errno, NULL, "cannot open the module %s",
+			image->name);
+	}
+	if (!S_ISREG(file.st_mode))
+		return ww_fail(WW_ERR_INVALID, "%s is no module: it is no regular file",
+			image->name);
+	ww_try(allocate(image, (uint64_t)file.st_size));
 	while (done < image->count) {
 		ssize_t got = read(fd, image->bytes + done, image->count - done);
 
@@ -230,36 +225,20 @@ static ww_status read_all(struct ww_module_image *image, int fd)
 	return WW_OK;
 }
 
-static ww_status fail_open(const struct ww_module_image *image, int error)
-{
-	ww_status status = error == ENOENT || error == ENOTDIR ? WW_ERR_NOT_FOUND
-		: error == EACCES                              ? WW_ERR_ACCESS
-							       : ww_status_from_errno(error);
-
-	return ww_fail_errno_as(status, error, NULL, "cannot open the module %s", image->name);
-}
-
-static ww_status read_file(struct ww_module_image *image, const char *path)
-{
-	/* Not blocking: the name may be that of a FIFO. */
-	WW_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat file;
-
-	if (fd < 0 || fstat(fd, &file) < 0)
-		return fail_open(image, errno);
-	if (!S_ISREG(file.st_mode))
-		return ww_fail(WW_ERR_INVALID, "%s is no module: it is no regular file",
-			image->name);
-	ww_try(allocate(image, (uint64_t)file.st_size));
-	return read_all(image, fd);
-}
-
 ww_status ww_module_image_read(struct ww_module_image *image, const char *path)
 {
 	ww_status status;
+	size_t room;
+	size_t length;
 
 	*image = (struct ww_module_image){.path = path};
-	name_file(image, path);
+	/* The end of a long path says more than its beginning. */
+	room = sizeof(image->name) - sizeof("\"...\"");
+	length = strlen(path);
+	if (length <= room)
+		snprintf(image->name, sizeof(image->name), "\"%s\"", path);
+	else
+		snprintf(image->name, sizeof(image->name), "\"...%s\"", path + length - room);
 	status = read_file(image, path);
 	if (status < 0) {
 		ww_module_image_fini(image);

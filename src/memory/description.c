@@ -70,20 +70,6 @@ static uint32_t checksum(const uint8_t *bytes)
 	return ww_checksum(sum, bytes + AT_BACKING, WW_MEMORY_DESCRIPTION_BYTES - AT_BACKING);
 }
 
-static bool is_second(const struct ww_description *description)
-{
-	return ww_backing_is_foreign(description->backing) || description->span_bytes > 0;
-}
-
-static void put_span(uint8_t *bytes, const struct ww_description *description)
-{
-	bool is_part = description->span_bytes > 0;
-
-	put(bytes + AT_VERSION, WW_DESCRIPTION_VERSION, 2);
-	put(bytes + AT_SPAN_OFFSET, description->span_offset, 8);
-	put(bytes + AT_SPAN_BYTES, is_part ? description->span_bytes : description->bytes, 8);
-}
-
 void ww_description_encode(const struct ww_description *description,
 	struct ww_memory_description *out)
 {
@@ -100,43 +86,26 @@ void ww_description_encode(const struct ww_description *description,
 	memcpy(bytes + AT_OBJECT_ID, description->object_id, WW_OBJECT_ID_BYTES);
 	put(bytes + AT_GENERATION, description->generation, 8);
 	memcpy(bytes + AT_HOME_UUID, description->home_uuid, WW_DEVICE_UUID_BYTES);
-	if (is_second(description))
-		put_span(bytes, description);
+	if (ww_backing_is_foreign(description->backing) || description->span_bytes > 0) {
+		bool is_part = description->span_bytes > 0;
+
+		put(bytes + AT_VERSION, WW_DESCRIPTION_VERSION, 2);
+		put(bytes + AT_SPAN_OFFSET, description->span_offset, 8);
+		put(bytes + AT_SPAN_BYTES, is_part ? description->span_bytes : description->bytes,
+			8);
+	}
 	put(bytes + AT_CHECKSUM, checksum(bytes), 4);
 }
 
-/* Checks that every valid description passes, whichever process wrote it. */
-static ww_status check_envelope(const uint8_t *bytes)
+static ww_status check_fields(const uint8_t *bytes, const struct ww_description *fields)
 {
 	uint64_t version = get(bytes + AT_VERSION, 2);
-
-	if (memcmp(bytes + AT_MAGIC, MAGIC, 8) != 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"these bytes do not describe a memory: they do not begin "
-			"with " MAGIC);
-	if (checksum(bytes) != get(bytes + AT_CHECKSUM, 4))
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description is damaged: its checksum is wrong");
-	if (version < VERSION_WHOLE || version > WW_DESCRIPTION_VERSION)
-		return ww_fail(WW_ERR_VERSION,
-			"a memory's description has version %" PRIu64
-			", this library (%s) reads versions 1 to %d; "
-			"use one version of Warpway in both processes",
-			version, WW_VERSION, WW_DESCRIPTION_VERSION);
-	if (get(bytes + AT_LENGTH, 2) != WW_MEMORY_DESCRIPTION_BYTES)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description has a wrong length: %" PRIu64,
-			get(bytes + AT_LENGTH, 2));
-	return WW_OK;
-}
-
-/* Which kind of memory each backing has. */
-static ww_status check_kind(const struct ww_description *fields, bool is_second_version)
-{
+	size_t end = version == VERSION_WHOLE ? AT_SPAN_OFFSET : AT_END;
 	bool is_own = fields->backing == WW_BACKING_MEMFD || fields->backing == WW_BACKING_CUDA_VMM;
 	uint32_t kind = fields->kind;
 
-	if (!is_own && !(is_second_version && ww_backing_is_foreign(fields->backing)))
+	/* Each backing has its kinds of memory. */
+	if (!is_own && !(version > VERSION_WHOLE && ww_backing_is_foreign(fields->backing)))
 		return ww_fail(WW_ERR_PROTOCOL, "a memory's description names no known backing: %d",
 			(int)fields->backing);
 	if (kind < WW_MEMORY_VMM || kind > WW_MEMORY_CUDA_POOL)
@@ -150,15 +119,6 @@ static ww_status check_kind(const struct ww_description *fields, bool is_second_
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description says that %s has backing %d",
 			ww_memory_kind_name(kind), (int)fields->backing);
-	return WW_OK;
-}
-
-static ww_status check_fields(const uint8_t *bytes, const struct ww_description *fields)
-{
-	uint64_t version = get(bytes + AT_VERSION, 2);
-	size_t end = version == VERSION_WHOLE ? AT_SPAN_OFFSET : AT_END;
-
-	ww_try(check_kind(fields, version > VERSION_WHOLE));
 	if (fields->access != WW_ACCESS_READ && fields->access != WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description names no known access: %" PRIu32, fields->access);
@@ -202,8 +162,26 @@ ww_status ww_description_decode(const struct ww_memory_description *description,
 {
 	const uint8_t *bytes = description->bytes;
 	struct ww_description fields = {0};
+	uint64_t version = get(bytes + AT_VERSION, 2);
 
-	ww_try(check_envelope(bytes));
+	/* Check that every valid description passes, whichever process wrote it. */
+	if (memcmp(bytes + AT_MAGIC, MAGIC, 8) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"these bytes do not describe a memory: they do not begin "
+			"with " MAGIC);
+	if (checksum(bytes) != get(bytes + AT_CHECKSUM, 4))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a memory's description is damaged: its checksum is wrong");
+	if (version < VERSION_WHOLE || version > WW_DESCRIPTION_VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"a memory's description has version %" PRIu64
+			", this library (%s) reads versions 1 to %d; "
+			"use one version of Warpway in both processes",
+			version, WW_VERSION, WW_DESCRIPTION_VERSION);
+	if (get(bytes + AT_LENGTH, 2) != WW_MEMORY_DESCRIPTION_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a memory's description has a wrong length: %" PRIu64,
+			get(bytes + AT_LENGTH, 2));
 	fields.backing = (enum ww_backing)bytes[AT_BACKING];
 	fields.kind = bytes[AT_KIND];
 	fields.access = bytes[AT_ACCESS];

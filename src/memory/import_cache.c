@@ -241,18 +241,6 @@ static bool keeper_start(void)
 	return true;
 }
 
-/* Under the lock. Return: whether @memory is kept. */
-static bool keep(struct ww_memory *memory)
-{
-	if (atomic_load(&memory->ref.count) > 1 || kept_count == KEPT_MAX ||
-		memory->bytes > KEPT_BYTES_MAX - kept_bytes)
-		return false;
-	kept[kept_count].memory = memory;
-	kept[kept_count++].since_ns = ww_clock_now_ns();
-	kept_bytes += memory->bytes;
-	return true;
-}
-
 bool ww_cache_keep(struct ww_memory *memory)
 {
 	bool needs_thread;
@@ -261,7 +249,15 @@ bool ww_cache_keep(struct ww_memory *memory)
 	if (ww_ref_is_inherited(&memory->ref))
 		return false;
 	pthread_mutex_lock(&lock);
-	is_kept = keep(memory);
+	if (atomic_load(&memory->ref.count) > 1 || kept_count == KEPT_MAX ||
+		memory->bytes > KEPT_BYTES_MAX - kept_bytes) {
+		is_kept = false;
+	} else {
+		kept[kept_count].memory = memory;
+		kept[kept_count++].since_ns = ww_clock_now_ns();
+		kept_bytes += memory->bytes;
+		is_kept = true;
+	}
 	needs_thread = is_kept && !has_thread;
 	has_thread |= needs_thread;
 	pthread_mutex_unlock(&lock);

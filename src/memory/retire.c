@@ -37,49 +37,9 @@ static const struct ww_device *device_of(const struct retired *entry)
 	return entry->memory->mapping->device;
 }
 
-/* Leaves the error record alone. */
-static void fence_make(struct retired *entry)
-{
-	struct ww_device *device = entry->memory->mapping->device;
-	struct ww_error record;
-
-	ww_error_save(&record);
-	entry->is_fenced = device->backend->fence_create(device, &entry->fence) == WW_OK;
-	ww_error_restore(&record);
-}
-
-static bool is_over(const struct retired *entry)
-{
-	return !entry->fence || device_of(entry)->backend->fence_is_passed(entry->fence);
-}
-
-static void retired_free(struct retired *entry)
-{
-	const struct ww_device *device = device_of(entry);
-
-	if (entry->fence)
-		device->backend->fence_free(entry->fence);
-	ww_memory_unref(entry->memory);
-	free(entry);
-}
-
 static bool is_same_device(const struct retired *entry, const struct retired *other)
 {
 	return other && device_of(entry) == device_of(other);
-}
-
-/*
- * Under lock. Entries that have no fence yet share that of the first one, which is behind the work
- * of all of them.
- */
-static void fence_share(struct retired *entry, const struct retired **first)
-{
-	if (is_same_device(entry, *first)) {
-		entry->is_fenced = (*first)->is_fenced;
-		return;
-	}
-	fence_make(entry);
-	*first = entry;
 }
 
 /* Under lock. Moves what can be released to @over. */
@@ -93,9 +53,27 @@ static void sort_out(struct ww_list *over)
 		struct retired *entry = ww_container(link, struct retired, link);
 
 		next = link->next;
-		if (!entry->is_fenced && capture_count == 0)
-			fence_share(entry, &first);
-		if (entry->is_fenced && !is_same_device(entry, stuck) && is_over(entry)) {
+		if (!entry->is_fenced && capture_count == 0) {
+			struct ww_device *device = entry->memory->mapping->device;
+			struct ww_error record;
+
+			/*
+			 * Entries that have no fence yet share that of the first one, which is
+			 * behind the work of all of them.
+			 */
+			if (is_same_device(entry, first)) {
+				entry->is_fenced = first->is_fenced;
+			} else {
+				ww_error_save(&record);
+				entry->is_fenced = device->backend->fence_create(device,
+							   &entry->fence) == WW_OK;
+				ww_error_restore(&record);
+				first = entry;
+			}
+		}
+		if (entry->is_fenced && !is_same_device(entry, stuck) &&
+			(!entry->fence ||
+				device_of(entry)->backend->fence_is_passed(entry->fence))) {
 			ww_list_remove(link);
 			ww_list_append(over, link);
 		} else {
@@ -114,33 +92,37 @@ void ww_memory_reclaim(void)
 	sort_out(&over);
 	pthread_mutex_unlock(&lock);
 	while ((link = ww_list_take_first(&over))) {
-		retired_free(ww_container(link, struct retired, link));
+		struct retired *entry = ww_container(link, struct retired, link);
+		const struct ww_device *device = device_of(entry);
+
+		if (entry->fence)
+			device->backend->fence_free(entry->fence);
+		ww_memory_unref(entry->memory);
+		free(entry);
 		atomic_fetch_sub(&entry_count, 1);
 	}
-}
-
-/* Takes over the reference. What cannot be listed stays for ever: it may be in use. */
-static void retire(ww_memory *memory)
-{
-	struct retired *entry = calloc(1, sizeof(*entry));
-
-	if (!entry)
-		return;
-	entry->memory = memory;
-	pthread_mutex_lock(&lock);
-	ww_list_append(&entries, &entry->link);
-	atomic_fetch_add(&entry_count, 1);
-	pthread_mutex_unlock(&lock);
 }
 
 ww_memory *ww_memory_retire(ww_memory *memory)
 {
 	if (memory && ww_ref_is_inherited(&memory->ref))
 		return NULL;
-	if (memory && memory->mapping->device->backend->fence_create)
-		retire(memory);
-	else
+	if (memory && memory->mapping->device->backend->fence_create) {
+		struct retired *entry = calloc(1, sizeof(*entry));
+
+		/*
+		 * Take over the reference. What cannot be listed stays for ever: it may be in use.
+		 */
+		if (entry) {
+			entry->memory = memory;
+			pthread_mutex_lock(&lock);
+			ww_list_append(&entries, &entry->link);
+			atomic_fetch_add(&entry_count, 1);
+			pthread_mutex_unlock(&lock);
+		}
+	} else {
 		ww_memory_unref(memory);
+	}
 	ww_memory_reclaim();
 	return NULL;
 }

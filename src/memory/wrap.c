@@ -77,29 +77,6 @@ static struct wrapping *find_wrapping(struct ww_memory *whole)
 	return attachment ? ww_container(attachment, struct wrapping, attachment) : NULL;
 }
 
-/*
- * The last part is told at the end of the whole, which may come at once. Return: the parts whose
- * makers are to be told now.
- */
-static struct part *end_part(struct wrapping *wrapping, struct part *part)
-{
-	struct part **list = part->view.is_lent ? &wrapping->lent : &wrapping->ended;
-	struct part *ended;
-
-	pthread_mutex_lock(&lock);
-	part->next = *list;
-	*list = part;
-	ended = wrapping->ended;
-	if (wrapping->part_count == 1 || wrapping->whole->is_lent ||
-		atomic_load(&wrapping->whole->ref.count) > wrapping->part_count)
-		ended = NULL;
-	else
-		wrapping->ended = NULL;
-	wrapping->part_count--;
-	pthread_mutex_unlock(&lock);
-	return ended;
-}
-
 static void release_wrapped(struct ww_memory *view)
 {
 	struct part *part = ww_container(view, struct part, view);
@@ -107,8 +84,24 @@ static void release_wrapped(struct ww_memory *view)
 	struct wrapping *wrapping = find_wrapping(whole);
 
 	ww_memory_view_leave(view);
-	if (wrapping)
-		part = end_part(wrapping, part);
+	if (wrapping) {
+		struct part **list = part->view.is_lent ? &wrapping->lent : &wrapping->ended;
+		struct part *ended;
+
+		/* The last part is told at the end of the whole, which may come at once. */
+		pthread_mutex_lock(&lock);
+		part->next = *list;
+		*list = part;
+		ended = wrapping->ended;
+		if (wrapping->part_count == 1 || wrapping->whole->is_lent ||
+			atomic_load(&wrapping->whole->ref.count) > wrapping->part_count)
+			ended = NULL;
+		else
+			wrapping->ended = NULL;
+		wrapping->part_count--;
+		pthread_mutex_unlock(&lock);
+		part = ended;
+	}
 	ww_memory_unref(whole);
 	tell(part);
 }
@@ -158,15 +151,6 @@ static void detach(struct ww_attachment *attachment)
 	free(wrapping);
 }
 
-static bool is_same(const struct wrapping *wrapping, const struct ww_device *device,
-	const struct ww_foreign *found)
-{
-	return wrapping->device == device && wrapping->found.base == found->base &&
-		wrapping->found.bytes == found->bytes &&
-		wrapping->found.backing == found->backing &&
-		wrapping->found.buffer_id == found->buffer_id;
-}
-
 /* Under the lock. */
 static struct ww_memory *find_whole(const struct ww_device *device, const struct ww_foreign *found)
 {
@@ -175,7 +159,11 @@ static struct ww_memory *find_whole(const struct ww_device *device, const struct
 	for (; node; node = ww_map_next(node)) {
 		struct wrapping *wrapping = ww_container(node, struct wrapping, node);
 
-		if (is_same(wrapping, device, found) && ww_ref_try_get(&wrapping->whole->ref))
+		if (wrapping->device == device && wrapping->found.base == found->base &&
+			wrapping->found.bytes == found->bytes &&
+			wrapping->found.backing == found->backing &&
+			wrapping->found.buffer_id == found->buffer_id &&
+			ww_ref_try_get(&wrapping->whole->ref))
 			return wrapping->whole;
 	}
 	return NULL;
@@ -200,25 +188,6 @@ static struct ww_memory *take_stale(const struct ww_device *device, const struct
 			return wrapping->whole;
 	}
 	return NULL;
-}
-
-/*
- * If memory was freed, and an allocation that begins at the same place has a handle too, a driver
- * opens the new allocation by the former handle. A handle that was given away must not lead to
- * wrong bytes.
- */
-static void withdraw_stale(const struct ww_device *device, const struct ww_foreign *found)
-{
-	struct ww_memory *stale;
-
-	do {
-		pthread_mutex_lock(&lock);
-		stale = take_stale(device, found);
-		pthread_mutex_unlock(&lock);
-		if (stale)
-			ww_mapping_withdraw(stale->mapping);
-		ww_memory_unref(stale);
-	} while (stale);
 }
 
 /*
@@ -288,30 +257,12 @@ static ww_status enter_whole(struct ww_device *device, struct wrapping *wrapping
 	return WW_OK;
 }
 
-/* Under the lock. */
-static ww_status make_whole(struct ww_device *device, const struct ww_foreign *found,
-	struct ww_memory **out_whole)
-{
-	struct wrapping *wrapping = calloc(1, sizeof(*wrapping));
-	ww_status status;
-
-	if (!wrapping)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot wrap memory: out of memory");
-	wrapping->device = device;
-	wrapping->found = *found;
-	status = enter_whole(device, wrapping);
-	if (status < 0)
-		free(wrapping);
-	else
-		*out_whole = wrapping->whole;
-	return status;
-}
-
 static ww_status wrap_foreign(struct ww_device *device, void *pointer, uint64_t bytes,
 	struct ww_memory **out_whole)
 {
 	struct ww_foreign found;
 	ww_status status = WW_OK;
+	struct ww_memory *stale;
 
 	if (!(device->capabilities & WW_CAP_FOREIGN))
 		return ww_fail(WW_ERR_UNSUPPORTED,
@@ -319,20 +270,38 @@ static ww_status wrap_foreign(struct ww_device *device, void *pointer, uint64_t 
 			"others; make it with ww_memory_create(), or copy it: ww_memory_copy_in()",
 			pointer, device->selector);
 	ww_try(device->backend->foreign_find(device, pointer, bytes, &found));
-	withdraw_stale(device, &found);
+	/*
+	 * If memory was freed, and an allocation that begins at the same place has a handle too, a
+	 * driver opens the new allocation by the former handle. A handle that was given away must
+	 * not lead to wrong bytes.
+	 */
+	do {
+		pthread_mutex_lock(&lock);
+		stale = take_stale(device, &found);
+		pthread_mutex_unlock(&lock);
+		if (stale)
+			ww_mapping_withdraw(stale->mapping);
+		ww_memory_unref(stale);
+	} while (stale);
 	pthread_mutex_lock(&lock);
 	*out_whole = find_whole(device, &found);
-	if (!*out_whole)
-		status = make_whole(device, &found, out_whole);
+	if (!*out_whole) {
+		struct wrapping *wrapping = calloc(1, sizeof(*wrapping));
+
+		if (!wrapping) {
+			status = ww_fail(WW_ERR_NO_MEMORY, "cannot wrap memory: out of memory");
+		} else {
+			wrapping->device = device;
+			wrapping->found = found;
+			status = enter_whole(device, wrapping);
+			if (status < 0)
+				free(wrapping);
+			else
+				*out_whole = wrapping->whole;
+		}
+	}
 	pthread_mutex_unlock(&lock);
 	return status;
-}
-
-static void count_part(struct wrapping *wrapping)
-{
-	pthread_mutex_lock(&lock);
-	wrapping->part_count++;
-	pthread_mutex_unlock(&lock);
 }
 
 /* @out_whole: NULL: @pointer is not in memory of this library */
@@ -363,18 +332,6 @@ static ww_status find_own(struct ww_device *device, void *pointer, uint64_t byte
 	return WW_OK;
 }
 
-static ww_status read_params(const struct ww_wrap_params *params, struct ww_wrap_params *ours)
-{
-	memset(ours, 0, sizeof(*ours));
-	if (!params)
-		return WW_OK;
-	ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES, "ww_wrap_params"));
-	if (ours->flags & ~WRAP_FLAGS || ours->reserved)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wrap",
-			ours->reserved ? ours->reserved : ours->flags);
-	return WW_OK;
-}
-
 ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	const struct ww_wrap_params *params, ww_memory **out_memory)
 {
@@ -388,7 +345,14 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	ww_try(ww_process_enter());
 	ww_require(device && pointer && out_memory,
 		"ww_memory_wrap: device, pointer or out_memory is NULL");
-	ww_try(read_params(params, &ours));
+	memset(&ours, 0, sizeof(ours));
+	if (params) {
+		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+			"ww_wrap_params"));
+		if (ours.flags & ~WRAP_FLAGS || ours.reserved)
+			return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wrap",
+				ours.reserved ? ours.reserved : ours.flags);
+	}
 	ww_try(find_own(device, pointer, bytes, &whole));
 	if (!whole)
 		ww_try(wrap_foreign(device, pointer, bytes, &whole));
@@ -404,8 +368,11 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	part->release = ours.release;
 	part->context = ours.context;
 	wrapping = find_wrapping(whole);
-	if (wrapping)
-		count_part(wrapping);
+	if (wrapping) {
+		pthread_mutex_lock(&lock);
+		wrapping->part_count++;
+		pthread_mutex_unlock(&lock);
+	}
 	ww_memory_view_enter(&part->view);
 	*out_memory = &part->view;
 	return WW_OK;

@@ -196,16 +196,6 @@ struct direction {
 	MPI_Count moved;
 };
 
-/* What the bytes of a buffer are. A buffer of which no call has asked so far is host memory. */
-static struct ww_mpi_memory memory_at(const struct ww_mpi_buffer *buffer, const char *user)
-{
-	struct ww_mpi_memory memory = buffer->memory;
-
-	if (memory.is_device && !buffer->is_one)
-		ww_mpi_cuda_find(user, &memory);
-	return memory;
-}
-
 static void move(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_Count at,
 	MPI_Count bytes)
 {
@@ -219,7 +209,10 @@ static void move(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_
 		memcpy(other, buffer->staged + at, (size_t)bytes);
 		return;
 	}
-	memory = memory_at(buffer, user);
+	/* A buffer of which no call has asked so far is host memory. */
+	memory = buffer->memory;
+	if (memory.is_device && !buffer->is_one)
+		ww_mpi_cuda_find(user, &memory);
 	if (!memory.is_device && direction->message_memory)
 		memory = *direction->message_memory;
 	if (direction->way == WAY_READ || direction->way == WAY_PACK)
@@ -416,22 +409,19 @@ static bool find_device(struct ww_mpi_buffer *buffer)
 	return false;
 }
 
-static bool is_one_allocation(const struct ww_mpi_buffer *buffer)
-{
-	uintptr_t low = (uintptr_t)buffer->user + (uintptr_t)buffer->low;
-	uintptr_t high = (uintptr_t)buffer->user + (uintptr_t)buffer->high;
-
-	return low >= buffer->memory.start && high <= buffer->memory.end;
-}
-
 bool ww_mpi_buffer_find(struct ww_mpi_buffer *buffer)
 {
 	if (!buffer->flags || buffer->status || buffer->bytes == 0)
 		return false;
 	if (!buffer->memory.is_device) {
+		uintptr_t low;
+		uintptr_t high;
+
 		if (!find_device(buffer))
 			return false;
-		buffer->is_one = is_one_allocation(buffer);
+		low = (uintptr_t)buffer->user + (uintptr_t)buffer->low;
+		high = (uintptr_t)buffer->user + (uintptr_t)buffer->high;
+		buffer->is_one = low >= buffer->memory.start && high <= buffer->memory.end;
 	}
 	return true;
 }

@@ -427,25 +427,6 @@ static bool is_empty(const struct ww_mpi_blocks *blocks)
 	return true;
 }
 
-/*
- * Where the blocks of a member lie in what it gives, one after the other. Return: how many other
- * members get some
- */
-static int find_parts(const struct ww_mpi_blocks *give, int self, struct ww_mpi_part *out_parts)
-{
-	MPI_Count from = 0;
-	MPI_Count size = 0;
-	int takers = 0;
-
-	PMPI_Type_size_x(give->type, &size);
-	for (int i = 0; i < give->blocks; i++) {
-		out_parts[i] = (struct ww_mpi_part){from, count_of(give, i) * size};
-		from += out_parts[i].bytes;
-		takers += i != self && out_parts[i].bytes > 0;
-	}
-	return takers;
-}
-
 /* All said yes. Members tell each other where the blocks are that they have for each other. */
 static void take_parts(struct ww_mpi_task *task, const struct ww_mpi_part *own,
 	struct ww_mpi_part *theirs, const struct ww_mpi_blocks *take)
@@ -479,8 +460,18 @@ bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_co
 	if (send != MPI_IN_PLACE)
 		parts = calloc((size_t)give.blocks * 2, sizeof(*parts));
 	task.is_possible = parts != NULL;
-	if (parts)
-		takers = find_parts(&give, task.round.self, parts);
+	if (parts) {
+		MPI_Count from = 0;
+		MPI_Count size = 0;
+
+		/* The blocks of a member lie in what it gives one after the other. */
+		PMPI_Type_size_x(give.type, &size);
+		for (int i = 0; i < give.blocks; i++) {
+			parts[i] = (struct ww_mpi_part){from, count_of(&give, i) * size};
+			from += parts[i].bytes;
+			takers += i != task.round.self && parts[i].bytes > 0;
+		}
+	}
 	is_direct = agree(&task, parts && !is_empty(&give) ? &give : NULL, takers ? takers : 1,
 		is_empty(&take) ? NULL : &take);
 	/* Without parts this rank has said no. */

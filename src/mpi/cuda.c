@@ -102,16 +102,6 @@ static int read_loads(struct dl_phdr_info *info, size_t bytes, void *out_loads)
 	return 1;
 }
 
-static bool look_again(unsigned long long loads)
-{
-	pthread_mutex_lock(&lock);
-	if (!atomic_load(&is_there) && load())
-		atomic_store(&is_there, true);
-	atomic_store(&seen_loads, loads);
-	pthread_mutex_unlock(&lock);
-	return atomic_load(&is_there);
-}
-
 bool ww_mpi_cuda_is_there(void)
 {
 	unsigned long long loads = 0;
@@ -122,7 +112,12 @@ bool ww_mpi_cuda_is_there(void)
 	/* Another thread may have found it since, and stored that before it stored the number. */
 	if (loads == atomic_load_explicit(&seen_loads, memory_order_acquire))
 		return atomic_load(&is_there);
-	return look_again(loads);
+	pthread_mutex_lock(&lock);
+	if (!atomic_load(&is_there) && load())
+		atomic_store(&is_there, true);
+	atomic_store(&seen_loads, loads);
+	pthread_mutex_unlock(&lock);
+	return atomic_load(&is_there);
 }
 
 void ww_mpi_cuda_describe(int error, char *out_text, size_t bytes)
@@ -305,15 +300,6 @@ static void forget_stream(ww_CUcontext context)
 	pthread_mutex_unlock(&lock);
 }
 
-static int check_capture(void)
-{
-	int status = 0;
-
-	/* It is an error of its own that a stream is captured which waits for the legacy one. */
-	return driver.cuStreamIsCapturing ? driver.cuStreamIsCapturing(WW_CU_STREAM_LEGACY, &status)
-					  : WW_CUDA_SUCCESS;
-}
-
 static void leave(struct ww_mpi_copies *copies)
 {
 	ww_CUcontext popped;
@@ -334,6 +320,7 @@ static int enter(struct ww_mpi_copies *copies, ww_CUcontext context)
 {
 	ww_CUstream stream = NULL;
 	int error;
+	int status = 0;
 
 	if (copies->is_pushed && copies->context == context)
 		return WW_CUDA_SUCCESS;
@@ -344,7 +331,10 @@ static int enter(struct ww_mpi_copies *copies, ww_CUcontext context)
 	copies->is_pushed = true;
 	copies->relaxed = relax();
 	copies->context = context;
-	error = check_capture();
+	/* It is an error of its own that a stream is captured which waits for the legacy one. */
+	error = driver.cuStreamIsCapturing
+		? driver.cuStreamIsCapturing(WW_CU_STREAM_LEGACY, &status)
+		: WW_CUDA_SUCCESS;
 	if (!error)
 		error = find_stream(context, &stream);
 	copies->stream = stream;

@@ -49,23 +49,6 @@ static _Atomic unsigned long long sent, sent_bytes, received, received_bytes, re
 
 /* --- devices and pools --- */
 
-/* Lock held. */
-static ww_status open_device(struct device *device, int ordinal)
-{
-	struct ww_device_info info = WW_INIT(struct ww_device_info);
-	char name[32];
-	ww_status status;
-
-	snprintf(name, sizeof(name), "cuda:%d", ordinal);
-	status = ww_device_open(name, &device->device);
-	if (status != WW_OK)
-		return status;
-	status = ww_device_info_get(device->device, &info);
-	memcpy(device->uuid, info.uuid, sizeof(device->uuid));
-	device->is_slow_with_itself = info.mps != WW_MPS_ON;
-	return status;
-}
-
 static struct device *find_device(int ordinal)
 {
 	struct device *device;
@@ -75,8 +58,18 @@ static struct device *find_device(int ordinal)
 		return NULL;
 	device = &devices[ordinal];
 	pthread_mutex_lock(&lock);
-	if (!device->device)
-		status = open_device(device, ordinal);
+	if (!device->device) {
+		struct ww_device_info info = WW_INIT(struct ww_device_info);
+		char name[32];
+
+		snprintf(name, sizeof(name), "cuda:%d", ordinal);
+		status = ww_device_open(name, &device->device);
+		if (status == WW_OK) {
+			status = ww_device_info_get(device->device, &info);
+			memcpy(device->uuid, info.uuid, sizeof(device->uuid));
+			device->is_slow_with_itself = info.mps != WW_MPS_ON;
+		}
+	}
 	pthread_mutex_unlock(&lock);
 	if (status == WW_OK)
 		return device;
@@ -288,24 +281,6 @@ ww_memory *ww_mpi_direct_map(int ordinal, const struct ww_token *token, MPI_Coun
 	return ww_memory_unref(slice);
 }
 
-/* The slice is mapped for one device, and parts of the buffer may be on others. */
-static int take_by_host(struct ww_mpi_buffer *buffer, const char *from, MPI_Count bytes,
-	const struct ww_mpi_memory *memory)
-{
-	struct ww_mpi_block *block = ww_mpi_block_take((size_t)bytes, (size_t)bytes, memory);
-	struct ww_mpi_copies copies = {0};
-	int error;
-
-	if (!block)
-		return WW_MPI_CUDA_NO_MEMORY;
-	ww_mpi_copies_add(&copies, block->at, from, (size_t)bytes, memory);
-	error = ww_mpi_copies_end(&copies);
-	if (!error)
-		error = ww_mpi_buffer_put(buffer, block->at, bytes, NULL);
-	ww_mpi_block_give(block);
-	return error;
-}
-
 const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,
 	size_t text_bytes)
@@ -320,10 +295,24 @@ const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 		return why;
 	ww_mpi_cuda_of(ordinal, &memory);
 	at = (const char *)ww_memory_pointer(slice) + from;
-	if (buffer->memory.is_device && !buffer->is_one)
-		error = take_by_host(buffer, at, bytes, &memory);
-	else
+	if (buffer->memory.is_device && !buffer->is_one) {
+		struct ww_mpi_block *block = ww_mpi_block_take((size_t)bytes, (size_t)bytes,
+			&memory);
+		struct ww_mpi_copies copies = {0};
+
+		/* The slice is mapped for one device, and parts of the buffer may be on others. */
+		if (!block) {
+			error = WW_MPI_CUDA_NO_MEMORY;
+		} else {
+			ww_mpi_copies_add(&copies, block->at, at, (size_t)bytes, &memory);
+			error = ww_mpi_copies_end(&copies);
+			if (!error)
+				error = ww_mpi_buffer_put(buffer, block->at, bytes, NULL);
+			ww_mpi_block_give(block);
+		}
+	} else {
 		error = ww_mpi_buffer_put(buffer, at, bytes, &memory);
+	}
 	ww_memory_unref(slice);
 	if (!error)
 		return NULL;

@@ -84,25 +84,21 @@ static void wait_until_read(int descriptor)
 		usleep(1000);
 }
 
-static void end_job(int code)
-{
-	char text[MPI_MAX_ERROR_STRING] = "";
-	int length;
-
-	PMPI_Error_string(code, text, &length);
-	fprintf(stderr, "%s\n", text);
-	wait_until_read(STDERR_FILENO);
-	PMPI_Abort(MPI_COMM_WORLD, code);
-}
-
 int ww_mpi_raise(MPI_Comm comm, int code)
 {
 	if (comm == MPI_COMM_NULL)
 		comm = MPI_COMM_WORLD;
-	if (ww_mpi_is_usable(comm))
+	if (ww_mpi_is_usable(comm)) {
 		PMPI_Comm_call_errhandler(comm, code);
-	else
-		end_job(code);
+	} else {
+		char text[MPI_MAX_ERROR_STRING] = "";
+		int length;
+
+		PMPI_Error_string(code, text, &length);
+		fprintf(stderr, "%s\n", text);
+		wait_until_read(STDERR_FILENO);
+		PMPI_Abort(MPI_COMM_WORLD, code);
+	}
 	return code;
 }
 

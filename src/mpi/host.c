@@ -47,47 +47,28 @@ static int read_program(struct dl_phdr_info *info, size_t bytes, void *unused)
 	return 1;
 }
 
-/* Return: 0: the kernel does not tell. */
-static uintptr_t read_heap_start(void)
+__attribute__((constructor)) static void look(void)
 {
 	char text[2048];
 	const char *at;
 	ssize_t length;
-	int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	int file;
 
-	if (file < 0)
-		return 0;
-	length = read(file, text, sizeof(text) - 1);
-	close(file);
-	text[length > 0 ? length : 0] = '\0';
-	at = strrchr(text, ')');
-	for (int field = STAT_STATE - 1; at && field < STAT_START_BRK; field++)
-		at = strchr(at + 1, ' ');
-	return at ? (uintptr_t)strtoull(at, NULL, 10) : 0;
-}
-
-__attribute__((constructor)) static void look(void)
-{
 	dl_iterate_phdr(read_program, NULL);
-	heap_start = read_heap_start();
+	file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	if (file < 0) {
+		heap_start = 0;
+	} else {
+		length = read(file, text, sizeof(text) - 1);
+		close(file);
+		text[length > 0 ? length : 0] = '\0';
+		at = strrchr(text, ')');
+		for (int field = STAT_STATE - 1; at && field < STAT_START_BRK; field++)
+			at = strchr(at + 1, ' ');
+		heap_start = at ? (uintptr_t)strtoull(at, NULL, 10) : 0;
+	}
 	if (!heap_start)
 		heap_start = (uintptr_t)sbrk(0);
-}
-
-static void look_for_stack(void)
-{
-	pthread_attr_t attributes;
-	void *start;
-	size_t bytes;
-
-	stack.end = 1; /* where it cannot be found it is looked for once */
-	if (pthread_getattr_np(pthread_self(), &attributes))
-		return;
-	if (!pthread_attr_getstack(&attributes, &start, &bytes)) {
-		stack.start = (uintptr_t)start;
-		stack.end = stack.start + bytes;
-	}
-	pthread_attr_destroy(&attributes);
 }
 
 bool ww_mpi_host_owns(const void *pointer)
@@ -98,8 +79,20 @@ bool ww_mpi_host_owns(const void *pointer)
 	if (is_in(&program_data, address) ||
 		(address >= heap_start && address < (uintptr_t)sbrk(0)))
 		return true;
-	if (!stack.end)
-		look_for_stack();
+	if (!stack.end) {
+		pthread_attr_t attributes;
+		void *start;
+		size_t bytes;
+
+		stack.end = 1; /* where it cannot be found it is looked for once */
+		if (!pthread_getattr_np(pthread_self(), &attributes)) {
+			if (!pthread_attr_getstack(&attributes, &start, &bytes)) {
+				stack.start = (uintptr_t)start;
+				stack.end = stack.start + bytes;
+			}
+			pthread_attr_destroy(&attributes);
+		}
+	}
 	/*
 	 * A program may run on a stack of its own, and the range may contain addresses that the
 	 * stack has not grown to yet.

@@ -250,18 +250,6 @@ static bool read_ranges(const struct picture *picture, struct run_list *ranges)
 	}
 }
 
-/* Adds a digit to the positions, which are those of all bytes of the ranges, in their order. */
-static void read_digit(const struct picture *picture, int digit, const struct run_list *ranges,
-	uint32_t *positions)
-{
-	for (size_t i = 0; i < ranges->count; i++) {
-		const unsigned char *at = picture->at + ranges->runs[i].offset;
-
-		for (MPI_Count j = 0; j < ranges->runs[i].bytes; j++)
-			*positions++ |= (uint32_t)at[j] << 8 * (digit - 1);
-	}
-}
-
 static bool make_runs(const struct run_list *ranges, const uint32_t *positions,
 	struct run_list *list)
 {
@@ -282,10 +270,20 @@ static bool read_picture(MPI_Datatype type, const struct ww_mpi_layout *shape, i
 	bool is_good = picture_open(&picture, shape->true_extent) &&
 		picture_draw(&picture, type, shape, digit);
 
-	if (is_good && digit == 0)
+	if (is_good && digit == 0) {
 		is_good = read_ranges(&picture, ranges);
-	else if (is_good)
-		read_digit(&picture, digit, ranges, positions);
+	} else if (is_good) {
+		/*
+		 * Add a digit to the positions, which are those of all bytes of the ranges, in
+		 * their order.
+		 */
+		for (size_t i = 0; i < ranges->count; i++) {
+			const unsigned char *at = picture.at + ranges->runs[i].offset;
+
+			for (MPI_Count j = 0; j < ranges->runs[i].bytes; j++)
+				*positions++ |= (uint32_t)at[j] << 8 * (digit - 1);
+		}
+	}
 	picture_close(&picture);
 	return is_good;
 }
@@ -325,20 +323,6 @@ static bool draw_copy(MPI_Datatype type, const struct ww_mpi_layout *shape, stru
 	return is_drawn;
 }
 
-/* @runs: .run_count of them, from the element's first byte on, in the order of the addresses */
-static void fill_runs(struct ww_mpi_layout *layout, const struct ww_mpi_run *runs)
-{
-	MPI_Count bytes = 0;
-
-	memcpy(layout->runs, runs, layout->run_count * sizeof(runs[0]));
-	for (size_t i = 0; i < layout->run_count; i++) {
-		layout->runs[i].offset += layout->true_lb;
-		bytes += layout->runs[i].bytes;
-	}
-	layout->is_incomplete = bytes != layout->size;
-	qsort(layout->runs, layout->run_count, sizeof(layout->runs[0]), compare_positions);
-}
-
 /* Of an element that is too large to be drawn, but has no gaps. */
 static struct ww_mpi_layout *create_unordered(MPI_Datatype type)
 {
@@ -363,8 +347,17 @@ static struct ww_mpi_layout *create_drawn(MPI_Datatype type)
 	if (draw_copy(type, &shape, &list))
 		layout = create(list.count);
 	if (layout) {
+		MPI_Count bytes = 0;
+
 		measure(type, layout);
-		fill_runs(layout, list.runs);
+		/* The runs are in the order of the addresses, from the element's first byte on. */
+		memcpy(layout->runs, list.runs, layout->run_count * sizeof(list.runs[0]));
+		for (size_t i = 0; i < layout->run_count; i++) {
+			layout->runs[i].offset += layout->true_lb;
+			bytes += layout->runs[i].bytes;
+		}
+		layout->is_incomplete = bytes != layout->size;
+		qsort(layout->runs, layout->run_count, sizeof(layout->runs[0]), compare_positions);
 	}
 	free(list.runs);
 	return layout;
@@ -442,21 +435,6 @@ static struct ww_mpi_layout *keep(MPI_Datatype type, int key, struct ww_mpi_layo
 	return layout;
 }
 
-static struct ww_mpi_layout *get_derived(MPI_Datatype type, int combiner)
-{
-	struct ww_mpi_layout *layout = NULL;
-	int key = get_keyval();
-	int is_found = 0;
-
-	if (key == MPI_KEYVAL_INVALID)
-		return NULL;
-	PMPI_Type_get_attr(type, key, &layout, &is_found);
-	if (is_found)
-		return ref(layout);
-	layout = repeats_dense(type, combiner) ? create_plain(type) : create_drawn(type);
-	return layout ? keep(type, key, layout) : NULL;
-}
-
 /* A predefined type without gaps has its bytes in their order. */
 static bool has_all_bytes(MPI_Datatype type)
 {
@@ -474,8 +452,19 @@ struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type)
 	if (layout)
 		return ref(layout);
 	combiner = combiner_of(type);
-	if (!is_predefined(combiner))
-		return get_derived(type, combiner);
+	if (!is_predefined(combiner)) {
+		int key = get_keyval();
+		int is_found = 0;
+
+		layout = NULL;
+		if (key == MPI_KEYVAL_INVALID)
+			return NULL;
+		PMPI_Type_get_attr(type, key, &layout, &is_found);
+		if (is_found)
+			return ref(layout);
+		layout = repeats_dense(type, combiner) ? create_plain(type) : create_drawn(type);
+		return layout ? keep(type, key, layout) : NULL;
+	}
 	layout = has_all_bytes(type) ? create_plain(type) : create_drawn(type);
 	return layout ? ref(named_add(type, layout)) : NULL;
 }

@@ -13,33 +13,6 @@
 #include "mpi/settings.h"
 #include "mpi/support.h"
 
-static void report(void)
-{
-	struct ww_mpi_direct_volume direct;
-	struct ww_mpi_volume volume;
-	size_t used, most, bound;
-	int rank = 0;
-
-	if (ww_mpi_has_world())
-		PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	ww_mpi_volume_get(&volume);
-	ww_mpi_staging_state(&used, &most, &bound);
-	fprintf(stderr,
-		"warpway: rank %d: %llu buffers staged, %llu bytes from devices, %llu bytes to devices, "
-		"at most %zu bytes of staging memory\n",
-		rank, volume.buffers, volume.bytes_in, volume.bytes_out, most);
-	if (ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED)
-		return;
-	ww_mpi_direct_volume_get(&direct);
-	fprintf(stderr,
-		"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
-		"bytes, no room for %llu, %llu collectives went directly, %llu were hierarchical%s%s\n",
-		rank, direct.sent, direct.sent_bytes, direct.received, direct.received_bytes,
-		direct.refused, ww_mpi_collective_count(), ww_mpi_node_count(),
-		ww_mpi_direct_problem() ? "; no direct route: " : "",
-		ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
-}
-
 int ww_mpi_call_Finalize(ww_mpi_fn_Finalize *next)
 {
 	int code;
@@ -47,8 +20,32 @@ int ww_mpi_call_Finalize(ww_mpi_fn_Finalize *next)
 	ww_mpi_depth++;
 	ww_mpi_request_finish();
 	ww_mpi_agree_finish();
-	if (ww_mpi_settings()->is_reporting)
-		report();
+	if (ww_mpi_settings()->is_reporting) {
+		struct ww_mpi_direct_volume direct;
+		struct ww_mpi_volume volume;
+		size_t used, most, bound;
+		int rank = 0;
+
+		if (ww_mpi_has_world())
+			PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+		ww_mpi_volume_get(&volume);
+		ww_mpi_staging_state(&used, &most, &bound);
+		fprintf(stderr,
+			"warpway: rank %d: %llu buffers staged, %llu bytes from devices, %llu bytes to devices, "
+			"at most %zu bytes of staging memory\n",
+			rank, volume.buffers, volume.bytes_in, volume.bytes_out, most);
+		if (ww_mpi_settings()->route != WW_MPI_ROUTE_STAGED) {
+			ww_mpi_direct_volume_get(&direct);
+			fprintf(stderr,
+				"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
+				"bytes, no room for %llu, %llu collectives went directly, %llu were hierarchical%s%s\n",
+				rank, direct.sent, direct.sent_bytes, direct.received,
+				direct.received_bytes, direct.refused, ww_mpi_collective_count(),
+				ww_mpi_node_count(),
+				ww_mpi_direct_problem() ? "; no direct route: " : "",
+				ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
+		}
+	}
 	ww_mpi_depth--;
 	code = next();
 	ww_mpi_peer_finish();

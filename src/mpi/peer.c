@@ -463,27 +463,23 @@ static bool get_page(int rank, struct known *peer)
 	return is_found;
 }
 
-/* Lock held. */
-static void look_for(int rank, struct known *peer)
-{
-	uint64_t now = ww_mpi_now_ns();
-
-	if (peer->is_found || now < peer->look_ns)
-		return;
-	peer->is_found = get_page(rank, peer);
-	peer->wait_ns = peer->wait_ns ? peer->wait_ns * 2 : LOOK_FIRST_NS;
-	peer->wait_ns = peer->wait_ns < LOOK_MOST_NS ? peer->wait_ns : LOOK_MOST_NS;
-	peer->look_ns = now + peer->wait_ns;
-}
-
 bool ww_mpi_peer_find_rank(int rank, struct ww_mpi_peer *out_peer)
 {
 	bool is_found = false;
+	struct known *peer;
+	uint64_t now;
 
 	if (!ww_mpi_is_announced() || atomic_load(&is_stopped))
 		return false;
 	pthread_mutex_lock(&lock);
-	look_for(rank, &known[rank]);
+	peer = &known[rank];
+	now = ww_mpi_now_ns();
+	if (!peer->is_found && now >= peer->look_ns) {
+		peer->is_found = get_page(rank, peer);
+		peer->wait_ns = peer->wait_ns ? peer->wait_ns * 2 : LOOK_FIRST_NS;
+		peer->wait_ns = peer->wait_ns < LOOK_MOST_NS ? peer->wait_ns : LOOK_MOST_NS;
+		peer->look_ns = now + peer->wait_ns;
+	}
 	is_found = known[rank].is_found;
 	*out_peer = known[rank].peer;
 	pthread_mutex_unlock(&lock);

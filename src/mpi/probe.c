@@ -172,20 +172,6 @@ static void take(int source, int tag, MPI_Comm comm)
 	} while (!message->is_read || status.MPI_TAG != tag);
 }
 
-/* Gives the program a handle for a message that is not kept. */
-static MPI_Message give(struct message *message)
-{
-	if (!message->is_read) {
-		MPI_Message real = message->real;
-
-		free(message);
-		return real;
-	}
-	message->number = ++last_number;
-	append(&given, message);
-	return handle_of(message);
-}
-
 /* --- probes --- */
 
 /* Probes of MPICH leave some of a status as it was: they get one of ours. */
@@ -281,7 +267,17 @@ static int match_once(ww_mpi_fn_Improbe *next, int source, int tag, MPI_Comm com
 	}
 	if (found) {
 		assign(status, &found->status);
-		*message = give(found);
+		/* The program gets a handle for a message that is not kept. */
+		if (!found->is_read) {
+			MPI_Message real = found->real;
+
+			free(found);
+			*message = real;
+		} else {
+			found->number = ++last_number;
+			append(&given, found);
+			*message = handle_of(found);
+		}
 	} else if (*flag) {
 		assign(status, &of_mpi);
 	}
@@ -449,19 +445,17 @@ static int ignore_cancel(void *state, int is_complete)
 	return MPI_SUCCESS;
 }
 
-/* A request that is complete; the call that waits for it gets the status that was served. */
-static int make_request(MPI_Request *request)
-{
-	int code = PMPI_Grequest_start(query, ignore, ignore_cancel, NULL, request);
-
-	return code == MPI_SUCCESS ? PMPI_Grequest_complete(*request) : code;
-}
-
 static int deliver_for_request(struct ww_mpi_call *call, struct message *message,
 	MPI_Request *request)
 {
+	int code;
+
 	call->served_code = deliver_to_call(call, message, &call->served);
-	return make_request(request);
+	/*
+	 * A request that is complete; the call that waits for it gets the status that was served.
+	 */
+	code = PMPI_Grequest_start(query, ignore, ignore_cancel, NULL, request);
+	return code == MPI_SUCCESS ? PMPI_Grequest_complete(*request) : code;
 }
 
 static int post(const struct ww_mpi_receive *receive, MPI_Request *request)
@@ -489,11 +483,6 @@ static int post_matched(struct message *message, const struct ww_mpi_receive *re
 #endif
 	return WW_MPI_REAL(
 		Imrecv)(receive->buffer, (int)receive->count, receive->type, &real, request);
-}
-
-static bool is_kept(const struct ww_mpi_receive *receive)
-{
-	return *find(receive->source, receive->tag, receive->comm) != NULL;
 }
 
 /*
@@ -604,23 +593,6 @@ static int prepare_send(const struct ww_mpi_send *send, MPI_Comm comm, MPI_Reque
 		send->tag, comm, request);
 }
 
-/* Both sides of an exchange, which the MPI has accepted. Return: the code. */
-static int end_exchange(struct ww_mpi_call *call, struct message *message, MPI_Request *received,
-	MPI_Request *sent, MPI_Status *status)
-{
-	int send_code = WW_MPI_REAL(Start)(sent);
-	int code;
-
-	/* What is not sent will have no answer. */
-	if (send_code != MPI_SUCCESS && !message)
-		WW_MPI_REAL(Cancel)(received);
-	code = message ? deliver_to_call(call, message, status)
-		       : WW_MPI_REAL(Wait)(received, status);
-	if (send_code == MPI_SUCCESS)
-		send_code = WW_MPI_REAL(Wait)(sent, MPI_STATUS_IGNORE);
-	return code == MPI_SUCCESS ? send_code : code;
-}
-
 /* If the MPI refuses one side, the other one has no effect: nothing is received, and not sent. */
 bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *send,
 	const struct ww_mpi_receive *receive, MPI_Status *status, int *out_code)
@@ -630,7 +602,10 @@ bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *s
 	struct message *message = NULL;
 
 	/* Other threads may change what is kept; without any it stays. */
-	if (!must_look() || (!ww_mpi_is_threaded() && !is_kept(receive)) || !copy_sent(call, &sent))
+	if (!must_look() ||
+		(!ww_mpi_is_threaded() &&
+			*find(receive->source, receive->tag, receive->comm) == NULL) ||
+		!copy_sent(call, &sent))
 		return false;
 	PMPI_Status_set_elements_x(status, MPI_BYTE, 0);
 	*out_code = prepare_send(&sent, receive->comm, &requests[1]);
@@ -639,10 +614,21 @@ bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *s
 		return true;
 	}
 	begin(receive, &message, &requests[0], out_code);
-	if (message || !is_refused(*out_code, requests[0]))
-		*out_code = end_exchange(call, message, &requests[0], &requests[1], status);
-	else
+	if (message || !is_refused(*out_code, requests[0])) {
+		int send_code = WW_MPI_REAL(Start)(&requests[1]);
+		int code;
+
+		/* What is not sent will have no answer. */
+		if (send_code != MPI_SUCCESS && !message)
+			WW_MPI_REAL(Cancel)(&requests[0]);
+		code = message ? deliver_to_call(call, message, status)
+			       : WW_MPI_REAL(Wait)(&requests[0], status);
+		if (send_code == MPI_SUCCESS)
+			send_code = WW_MPI_REAL(Wait)(&requests[1], MPI_STATUS_IGNORE);
+		*out_code = code == MPI_SUCCESS ? send_code : code;
+	} else {
 		ww_mpi_direct_undo(&call->buffers[0]);
+	}
 	WW_MPI_REAL(Request_free)(&requests[1]);
 	return true;
 }

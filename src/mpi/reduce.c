@@ -148,32 +148,27 @@ static void name_kernel(const struct ww_mpi_reduction *reduction, char *out_name
 		ops[reduction->op].name);
 }
 
-/* The lines that combine %u and %v to %w. */
-static void write_operation(const struct ww_mpi_reduction *reduction, char *out_text, size_t bytes)
-{
-	const char *reg = kinds[reduction->type].reg;
-	const char *untyped = kinds[reduction->type].untyped;
-	const char *instruction = kinds[reduction->type].is_real ? ops[reduction->op].real
-								 : ops[reduction->op].integer;
-
-	if (ops[reduction->op].is_logical)
-		snprintf(out_text, bytes,
-			"	setp.ne.%s %%p, %%u, 0;\n	setp.ne.%s %%q, %%v, 0;\n	%s.pred %%p, %%p, %%q;\n"
-			"	selp.%s %%w, 1, 0, %%p;\n",
-			reg, reg, instruction, untyped);
-	else
-		snprintf(out_text, bytes, "	%s.%s %%w, %%u, %%v;\n", instruction,
-			ops[reduction->op].is_of_bits ? untyped : reg);
-}
-
 static void write_module(const struct ww_mpi_reduction *reduction, char *out_text, size_t bytes)
 {
 	const char *name = kinds[reduction->type].name;
 	const char *reg = kinds[reduction->type].reg;
 	char kernel[32], operation[200];
+	const char *untyped;
+	const char *instruction;
 
 	name_kernel(reduction, kernel, sizeof(kernel));
-	write_operation(reduction, operation, sizeof(operation));
+	/* The lines that combine %u and %v to %w. */
+	untyped = kinds[reduction->type].untyped;
+	instruction = kinds[reduction->type].is_real ? ops[reduction->op].real
+						     : ops[reduction->op].integer;
+	if (ops[reduction->op].is_logical)
+		snprintf(operation, sizeof(operation),
+			"	setp.ne.%s %%p, %%u, 0;\n	setp.ne.%s %%q, %%v, 0;\n	%s.pred %%p, %%p, %%q;\n"
+			"	selp.%s %%w, 1, 0, %%p;\n",
+			reg, reg, instruction, untyped);
+	else
+		snprintf(operation, sizeof(operation), "	%s.%s %%w, %%u, %%v;\n",
+			instruction, ops[reduction->op].is_of_bits ? untyped : reg);
 	snprintf(out_text, bytes,
 		".version 6.0\n.target sm_50\n.address_size 64\n"
 		".visible .entry %s(.param .u64 out, .param .u64 one, .param .u64 other, .param .u64 count)\n{\n"

@@ -158,27 +158,7 @@ void ww_mpi_request_forget(struct ww_mpi_entry *entry)
 	free(entry);
 }
 
-/* The MPI has ended a request of this handle where it was not seen: in front of us. */
-static void forget_older(MPI_Request request)
-{
-	struct ww_mpi_entry *older = ww_mpi_request_take(request);
-
-	if (!older)
-		return;
-	ww_mpi_request_remove(older);
-	ww_mpi_request_forget(older);
-}
-
 /* --- error handlers --- */
-
-static MPI_Errhandler find_handler(MPI_Comm comm)
-{
-	MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-
-	if (comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD)
-		PMPI_Comm_get_errhandler(comm, &handler);
-	return handler;
-}
 
 /*
  * All carriers are made from one communicator of this process alone. MPI_COMM_SELF has attributes
@@ -270,7 +250,9 @@ static struct ww_mpi_entry *create(struct ww_mpi_call *call, MPI_Request request
 	entry->receive.tag = call->tag;
 	entry->receive.comm = call->comm;
 	entry->name = call->name;
-	entry->handler = find_handler(call->comm);
+	entry->handler = MPI_ERRHANDLER_NULL;
+	if (call->comm != MPI_COMM_NULL && call->comm != MPI_COMM_WORLD)
+		PMPI_Comm_get_errhandler(call->comm, &entry->handler);
 	entry->buffer_count = call->buffer_count;
 	memcpy(entry->buffers, call->buffers, sizeof(entry->buffers));
 	call->buffer_count = 0;
@@ -285,6 +267,7 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 	MPI_Status status;
 	int is_complete = 0;
 	int code;
+	struct ww_mpi_entry *older;
 
 	if (!entry)
 		/* The MPI works with memory that no call would release: the process must end. */
@@ -301,7 +284,12 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 			}
 		}
 	}
-	forget_older(request);
+	/* The MPI has ended a request of this handle where it was not seen: in front of us. */
+	older = ww_mpi_request_take(request);
+	if (older) {
+		ww_mpi_request_remove(older);
+		ww_mpi_request_forget(older);
+	}
 	insert(entry);
 	return MPI_SUCCESS;
 }
@@ -331,16 +319,6 @@ static int write_parts(struct ww_mpi_entry *entry)
 	return error;
 }
 
-static int write_buffer(struct ww_mpi_entry *entry, int i, const MPI_Status *status)
-{
-	bool is_limited = entry->is_received && i == entry->buffer_count - 1;
-
-	if (entry->parts)
-		return write_parts(entry);
-	return ww_mpi_buffer_write(&entry->buffers[i],
-		is_limited ? ww_mpi_received(status) : WW_MPI_ALL);
-}
-
 /* Whether what was received is a control message: then the entry has the status of the data. */
 static bool is_received_directly(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
 {
@@ -367,26 +345,26 @@ static int serve(const struct ww_mpi_entry *entry, MPI_Status *status)
 	return entry->served_code;
 }
 
-/* A send that was cancelled will have no receiver. */
-static void look_for_cancel(const struct ww_mpi_entry *entry, const MPI_Status *status)
-{
-	int is_cancelled = 0;
-
-	if (!entry->buffers[0].control)
-		return;
-	PMPI_Test_cancelled(status, &is_cancelled);
-	if (is_cancelled)
-		ww_mpi_direct_undo(&entry->buffers[0]);
-}
-
 static int write_buffers(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
 {
 	int error = 0;
+	int is_cancelled = 0;
 
-	look_for_cancel(entry, status);
+	/* A send that was cancelled will have no receiver. */
+	if (entry->buffers[0].control) {
+		PMPI_Test_cancelled(status, &is_cancelled);
+		if (is_cancelled)
+			ww_mpi_direct_undo(&entry->buffers[0]);
+	}
 	entry->is_written = true;
 	for (int i = 0; i < entry->buffer_count && !error; i++) {
-		error = write_buffer(entry, i, status);
+		bool is_limited = entry->is_received && i == entry->buffer_count - 1;
+
+		if (entry->parts)
+			error = write_parts(entry);
+		else
+			error = ww_mpi_buffer_write(&entry->buffers[i],
+				is_limited ? ww_mpi_received(status) : WW_MPI_ALL);
 		if (error)
 			code = ww_mpi_buffer_error(&entry->buffers[i], entry->name, error);
 	}
@@ -438,21 +416,18 @@ bool ww_mpi_request_is_served(const struct ww_mpi_entry *entry)
 
 /* --- persistent and partitioned ones --- */
 
-static int read_buffer(struct ww_mpi_entry *entry, struct ww_mpi_buffer *buffer)
-{
-	int error = ww_mpi_buffer_read(buffer);
-
-	return error ? ww_mpi_buffer_error(buffer, entry->name, error) : MPI_SUCCESS;
-}
-
 int ww_mpi_request_start(struct ww_mpi_entry *entry, bool *out_is_served)
 {
 	int code = MPI_SUCCESS;
 
 	*out_is_served = false;
 	for (int i = 0; i < entry->buffer_count && code == MPI_SUCCESS; i++) {
-		if (entry->kind == WW_MPI_KIND_PERSISTENT && entry->buffers[i].flags & WW_MPI_IN)
-			code = read_buffer(entry, &entry->buffers[i]);
+		if (entry->kind == WW_MPI_KIND_PERSISTENT && entry->buffers[i].flags & WW_MPI_IN) {
+			int error = ww_mpi_buffer_read(&entry->buffers[i]);
+
+			code = error ? ww_mpi_buffer_error(&entry->buffers[i], entry->name, error)
+				     : MPI_SUCCESS;
+		}
 	}
 	if (entry->parts)
 		memset((void *)entry->parts, PART_AWAITED, entry->buffers[0].piece_count);

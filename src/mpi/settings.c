@@ -36,22 +36,6 @@ static void complain(const char *name, const char *value, const char *wanted)
 	fprintf(stderr, "warpway: %s=%s is ignored: it is to be %s\n", name, value, wanted);
 }
 
-static void read_route(void)
-{
-	const char *value = getenv("WARPWAY_MPI_ROUTE");
-
-	if (!value || !*value || !strcmp(value, "auto"))
-		return;
-	if (!strcmp(value, "staged"))
-		settings.route = WW_MPI_ROUTE_STAGED;
-	else if (!strcmp(value, "direct"))
-		settings.route = WW_MPI_ROUTE_DIRECT;
-	else if (!strcmp(value, "mpi"))
-		settings.route = WW_MPI_ROUTE_MPI;
-	else
-		complain("WARPWAY_MPI_ROUTE", value, "auto, direct, staged or mpi");
-}
-
 /* A number with K, M or G after it. Return: 0 if it is none. */
 static size_t parse_bytes(const char *value)
 {
@@ -81,40 +65,40 @@ static size_t read_bytes(const char *name, size_t otherwise)
 	return bytes ? bytes : otherwise;
 }
 
-static void read_direct(void)
-{
-	size_t bytes = read_bytes("WARPWAY_MPI_DIRECT", 0);
-
-	settings.direct_bytes = DIRECT_BYTES;
-	settings.direct_same_bytes = DIRECT_SAME_BYTES;
-	if (!bytes)
-		return;
-	bytes = bytes < WW_MPI_DIRECT_LEAST ? WW_MPI_DIRECT_LEAST : bytes;
-	settings.direct_bytes = bytes;
-	settings.direct_same_bytes = bytes;
-}
-
-static void read_collectives(void)
-{
-	const char *value = getenv("WARPWAY_MPI_COLLECTIVES");
-
-	if (!value || !*value || !strcmp(value, "staged") || settings.route == WW_MPI_ROUTE_MPI)
-		return;
-	settings.hierarchical_collectives = !strcmp(value, "hierarchical");
-	if (settings.hierarchical_collectives || !strcmp(value, "direct"))
-		settings.direct_collectives = settings.route != WW_MPI_ROUTE_STAGED;
-	else
-		complain("WARPWAY_MPI_COLLECTIVES", value, "direct, hierarchical or staged");
-}
-
 static void read_all(void)
 {
 	const char *report = getenv("WARPWAY_MPI_REPORT");
 	const char *node = getenv("WARPWAY_MPI_NODE");
+	const char *value = getenv("WARPWAY_MPI_ROUTE");
+	size_t bytes;
 
-	read_route();
-	read_direct();
-	read_collectives();
+	if (value && *value && strcmp(value, "auto")) {
+		if (!strcmp(value, "staged"))
+			settings.route = WW_MPI_ROUTE_STAGED;
+		else if (!strcmp(value, "direct"))
+			settings.route = WW_MPI_ROUTE_DIRECT;
+		else if (!strcmp(value, "mpi"))
+			settings.route = WW_MPI_ROUTE_MPI;
+		else
+			complain("WARPWAY_MPI_ROUTE", value, "auto, direct, staged or mpi");
+	}
+	bytes = read_bytes("WARPWAY_MPI_DIRECT", 0);
+	settings.direct_bytes = DIRECT_BYTES;
+	settings.direct_same_bytes = DIRECT_SAME_BYTES;
+	if (bytes) {
+		bytes = bytes < WW_MPI_DIRECT_LEAST ? WW_MPI_DIRECT_LEAST : bytes;
+		settings.direct_bytes = bytes;
+		settings.direct_same_bytes = bytes;
+	}
+	value = getenv("WARPWAY_MPI_COLLECTIVES");
+	if (value && *value && strcmp(value, "staged") && settings.route != WW_MPI_ROUTE_MPI) {
+		settings.hierarchical_collectives = !strcmp(value, "hierarchical");
+		if (settings.hierarchical_collectives || !strcmp(value, "direct"))
+			settings.direct_collectives = settings.route != WW_MPI_ROUTE_STAGED;
+		else
+			complain("WARPWAY_MPI_COLLECTIVES", value,
+				"direct, hierarchical or staged");
+	}
 	settings.staging_bytes = read_bytes("WARPWAY_MPI_STAGING",
 		(size_t)sysconf(_SC_PHYS_PAGES) / SHARE_OF_MEMORY * (size_t)sysconf(_SC_PAGESIZE));
 	settings.divided_bcast_bytes = read_bytes("WARPWAY_MPI_DIVIDED_BCAST", DIVIDED_BCAST_BYTES);

@@ -135,23 +135,6 @@ static void close_shared(struct shared *shared)
 
 /* --- memories --- */
 
-static void export_memory(struct shared *shared, ww_memory *memory,
-	const struct ww_mpi_share_params *params, struct offer *out_offer)
-{
-	/* This process holds the memory until all ranks have it. */
-	const struct ww_export_params how = {
-		.struct_size = sizeof(how),
-		.access = params->access,
-		.escrow_ns = WW_ESCROW_NONE,
-		.array = params->array,
-	};
-
-	if (ww_memory_export(memory, params->broker, &how, NULL, &out_offer->token) < 0)
-		set_problem_of_last_call(shared);
-	else
-		out_offer->has_token = 1;
-}
-
 static void import_memories(struct shared *shared, ww_device *device, ww_memory *memory,
 	const struct ww_mpi_share_params *params, ww_memory **out_memories,
 	struct ww_array *out_arrays)
@@ -182,8 +165,20 @@ static int share_memories(struct shared *shared, ww_device *device, ww_memory *m
 	struct offer mine = {.bytes = sizeof(mine), .rank = shared->rank};
 	int code;
 
-	if (memory && !shared->problem[0])
-		export_memory(shared, memory, params, &mine);
+	if (memory && !shared->problem[0]) {
+		/* This process holds the memory until all ranks have it. */
+		const struct ww_export_params how = {
+			.struct_size = sizeof(how),
+			.access = params->access,
+			.escrow_ns = WW_ESCROW_NONE,
+			.array = params->array,
+		};
+
+		if (ww_memory_export(memory, params->broker, &how, NULL, &mine.token) < 0)
+			set_problem_of_last_call(shared);
+		else
+			mine.has_token = 1;
+	}
 	code = agree(shared);
 	if (code == MPI_SUCCESS)
 		code = gather_offers(shared, &mine);
@@ -191,26 +186,6 @@ static int share_memories(struct shared *shared, ww_device *device, ww_memory *m
 		return code;
 	import_memories(shared, device, memory, params, out_memories, out_arrays);
 	return agree(shared);
-}
-
-/* A program that was made with a later version may have more fields; they must be zero. */
-static void read_params(struct shared *shared, const struct ww_mpi_share_params *params,
-	struct ww_mpi_share_params *out_params)
-{
-	const char *bytes = (const char *)params;
-	size_t end = sizeof(*params);
-
-	while (params && end < params->struct_size && !bytes[end])
-		end++;
-	if (params && params->struct_size != end)
-		set_problem(shared,
-			"warpway: %s: rank %d: struct_size of the params is not set, or a field is "
-			"unknown to this version: use WW_PARAMS()",
-			shared->call, shared->rank);
-	else if (params)
-		*out_params = *params;
-	if (!out_params->access)
-		out_params->access = WW_ACCESS_READ;
 }
 
 int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
@@ -224,10 +199,29 @@ int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
 	ww_mpi_depth++;
 	code = open_shared(&shared, "ww_mpi_share", comm);
 	if (code == MPI_SUCCESS) {
+		const char *bytes;
+		size_t end;
+
 		memset(out_memories, 0, (size_t)shared.ranks * sizeof(ww_memory *));
 		if (out_arrays)
 			memset(out_arrays, 0, (size_t)shared.ranks * sizeof(*out_arrays));
-		read_params(&shared, params, &own);
+		/*
+		 * A program that was made with a later version may have more fields; they must be
+		 * zero.
+		 */
+		bytes = (const char *)params;
+		end = sizeof(*params);
+		while (params && end < params->struct_size && !bytes[end])
+			end++;
+		if (params && params->struct_size != end)
+			set_problem(&shared,
+				"warpway: %s: rank %d: struct_size of the params is not set, or a field is "
+				"unknown to this version: use WW_PARAMS()",
+				shared.call, shared.rank);
+		else if (params)
+			own = *params;
+		if (!own.access)
+			own.access = WW_ACCESS_READ;
 		code = share_memories(&shared, device, memory, &own, out_memories, out_arrays);
 		for (int i = 0; code != MPI_SUCCESS && i < shared.ranks; i++)
 			out_memories[i] = ww_memory_unref(out_memories[i]);
@@ -239,25 +233,19 @@ int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
 
 /* --- timelines --- */
 
-static void export_timeline(struct shared *shared, ww_broker *broker, struct offer *out_offer,
-	ww_timeline **out_timeline)
-{
-	const struct ww_token_params how = {.struct_size = sizeof(how),
-		.escrow_ns = WW_ESCROW_NONE};
-
-	if (ww_timeline_create(NULL, out_timeline) < 0 ||
-		ww_timeline_export(*out_timeline, broker, &how, NULL, &out_offer->token) < 0)
-		set_problem_of_last_call(shared);
-	else
-		out_offer->has_token = 1;
-}
-
 static int share_timelines(struct shared *shared, ww_broker *broker, ww_timeline **out_timelines)
 {
 	struct offer mine = {.bytes = sizeof(mine), .rank = shared->rank};
 	int code;
+	const struct ww_token_params how = {.struct_size = sizeof(how),
+		.escrow_ns = WW_ESCROW_NONE};
 
-	export_timeline(shared, broker, &mine, &out_timelines[shared->rank]);
+	if (ww_timeline_create(NULL, &out_timelines[shared->rank]) < 0 ||
+		ww_timeline_export(out_timelines[shared->rank], broker, &how, NULL, &mine.token) <
+			0)
+		set_problem_of_last_call(shared);
+	else
+		mine.has_token = 1;
 	code = agree(shared);
 	if (code == MPI_SUCCESS)
 		code = gather_offers(shared, &mine);

@@ -160,20 +160,6 @@ static struct ww_mpi_block *take_pinned(size_t bytes, const struct ww_mpi_memory
 	return block;
 }
 
-/* Lock held. @data: as ww_mpi_block_take() has it */
-static struct ww_mpi_block *take_ordinary(size_t bytes, size_t data, bool is_sparse)
-{
-	int flags = is_sparse ? MAP_NORESERVE : 0;
-	struct ww_mpi_block *block = has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
-
-	if (block || !free_blocks)
-		return block;
-	/* Pinned blocks that no call uses may be all that is missing. */
-	while (free_blocks)
-		drop_free_block();
-	return has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
-}
-
 struct ww_mpi_block *ww_mpi_block_take(size_t bytes, size_t data,
 	const struct ww_mpi_memory *memory)
 {
@@ -182,8 +168,17 @@ struct ww_mpi_block *ww_mpi_block_take(size_t bytes, size_t data,
 
 	pthread_mutex_lock(&lock);
 	block = is_sparse ? NULL : take_pinned(bytes, memory);
-	if (!block)
-		block = take_ordinary(bytes, data, is_sparse);
+	if (!block) {
+		int flags = is_sparse ? MAP_NORESERVE : 0;
+
+		block = has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
+		if (!block && free_blocks) {
+			/* Pinned blocks that no call uses may be all that is missing. */
+			while (free_blocks)
+				drop_free_block();
+			block = has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
+		}
+	}
 	if (block) {
 		block->used = is_sparse ? round_up(data, PAGE) : block->bytes;
 		in_use += block->used;

@@ -55,17 +55,6 @@ static struct ww_event *event_new(struct ww_device *device)
 	return event;
 }
 
-static void event_free(struct ww_event *event)
-{
-	ww_attachments_fini(&event->attachments);
-	if (event->native)
-		event->device->backend->event_close(event->native);
-	ww_timeline_drop(event->timeline);
-	ww_device_unref(event->device);
-	pthread_mutex_destroy(&event->lock);
-	free(event);
-}
-
 ww_event *ww_event_ref(ww_event *event)
 {
 	if (event)
@@ -83,7 +72,13 @@ ww_event *ww_event_unref(ww_event *event)
 	pthread_mutex_lock(&events_lock);
 	ww_list_remove(&event->link);
 	pthread_mutex_unlock(&events_lock);
-	event_free(event);
+	ww_attachments_fini(&event->attachments);
+	if (event->native)
+		event->device->backend->event_close(event->native);
+	ww_timeline_drop(event->timeline);
+	ww_device_unref(event->device);
+	pthread_mutex_destroy(&event->lock);
+	free(event);
 	if (has_timeline)
 		ww_deferred_reclaim();
 	return NULL;
@@ -111,25 +106,6 @@ struct ww_attachments *ww_event_attachments(struct ww_event *event)
 	return event->timeline ? &event->timeline->attachments : &event->attachments;
 }
 
-static ww_status read_params(const struct ww_event_params *params, struct ww_event_params *ours)
-{
-	uint64_t unknown;
-
-	memset(ours, 0, sizeof(*ours));
-	if (params)
-		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
-			"ww_event_params"));
-	if (ours->flags & WW_EVENT_TIMING)
-		return ww_fail(WW_ERR_INVALID,
-			"an event between processes measures no time, CUDA has none that do; measure with "
-			"events of one process (cuEventElapsedTime), or with a clock around "
-			"ww_event_synchronize()");
-	unknown = ours->reserved ? ours->reserved : ours->flags & ~WW_EVENT_BLOCKING_SYNC;
-	if (unknown)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for an event", unknown);
-	return WW_OK;
-}
-
 static ww_status require_events(const struct ww_device *device)
 {
 	if (!(device->capabilities & WW_CAP_EVENT))
@@ -139,32 +115,41 @@ static ww_status require_events(const struct ww_device *device)
 	return WW_OK;
 }
 
-static ww_status create_inside(struct ww_event *event, uint64_t flags)
-{
-	const struct ww_backend *backend = event->device->backend;
-
-	if (backend->event_create)
-		return backend->event_create(event->device, flags, &event->native);
-	ww_deferred_reclaim_no_wait();
-	return ww_timeline_create_alone(&event->timeline);
-}
-
 ww_status ww_event_create(ww_device *device, const struct ww_event_params *params,
 	ww_event **out_event)
 {
 	WW_AUTO_EVENT struct ww_event *event = NULL;
 	struct ww_event_params ours;
+	uint64_t unknown;
+	const struct ww_backend *backend;
 
 	ww_clear(out_event, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && out_event, "ww_event_create: device or out_event is NULL");
-	ww_try(read_params(params, &ours));
+	memset(&ours, 0, sizeof(ours));
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+			"ww_event_params"));
+	if (ours.flags & WW_EVENT_TIMING)
+		return ww_fail(WW_ERR_INVALID,
+			"an event between processes measures no time, CUDA has none that do; measure with "
+			"events of one process (cuEventElapsedTime), or with a clock around "
+			"ww_event_synchronize()");
+	unknown = ours.reserved ? ours.reserved : ours.flags & ~WW_EVENT_BLOCKING_SYNC;
+	if (unknown)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for an event", unknown);
 	ww_try(require_events(device));
 	event = event_new(device);
 	if (!event)
 		return WW_ERR_NO_MEMORY;
 	ww_try(ww_random_bytes(event->id, sizeof(event->id)));
-	ww_try(create_inside(event, ours.flags));
+	backend = event->device->backend;
+	if (backend->event_create) {
+		ww_try(backend->event_create(event->device, ours.flags, &event->native));
+	} else {
+		ww_deferred_reclaim_no_wait();
+		ww_try(ww_timeline_create_alone(&event->timeline));
+	}
 	event->is_own = true;
 	pthread_mutex_lock(&events_lock);
 	ww_list_append(&own_events, &event->link);
@@ -230,17 +215,6 @@ static uint64_t last_value(const struct ww_event *event)
 	return look.submitted < WW_TIMELINE_MAX ? look.submitted : WW_TIMELINE_MAX;
 }
 
-static ww_status record_timeline(struct ww_event *event, ww_stream *stream)
-{
-	ww_status status;
-
-	ww_try(ww_event_require_own(event, "record"));
-	pthread_mutex_lock(&event->lock);
-	status = ww_timeline_stream_signal(event->timeline, stream, last_value(event) + 1);
-	pthread_mutex_unlock(&event->lock);
-	return status;
-}
-
 /* --- recording and waiting --- */
 
 ww_status ww_event_record(ww_event *event, ww_stream *stream)
@@ -254,8 +228,15 @@ ww_status ww_event_record(ww_event *event, ww_stream *stream)
 			"cannot record an event of %s by a stream of %s; make the event on the device that "
 			"records it",
 			event->device->selector, stream->device->selector);
-	if (event->timeline)
-		return record_timeline(event, stream);
+	if (event->timeline) {
+		ww_status status;
+
+		ww_try(ww_event_require_own(event, "record"));
+		pthread_mutex_lock(&event->lock);
+		status = ww_timeline_stream_signal(event->timeline, stream, last_value(event) + 1);
+		pthread_mutex_unlock(&event->lock);
+		return status;
+	}
 	ww_try(ww_stream_check_order(stream));
 	return event->device->backend->event_record(event->native, stream);
 }
@@ -309,29 +290,24 @@ static enum ww_await_look look(void *context)
 	return awaited->status == WW_NOT_READY ? WW_AWAIT_POLL : WW_AWAIT_DONE;
 }
 
-/* Without a wake: the driver's own call, which sleeps or spins, has no limit on time. */
-static ww_status await_native(struct ww_event *event, uint64_t timeout_ns)
+ww_status ww_event_synchronize(ww_event *event, uint64_t timeout_ns, ww_cancel *cancel)
 {
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct awaited awaited = {.event = event};
 	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
 	const uint32_t nobodys = 0;
 	ww_status status;
 
-	if (deadline_ns == WW_NEVER && !ww_cancel_is_given())
-		return event->device->backend->event_synchronize(event->native);
-	status = ww_await(&nobodys, look, &awaited, deadline_ns);
-	return status == WW_OK ? awaited.status : status;
-}
-
-ww_status ww_event_synchronize(ww_event *event, uint64_t timeout_ns, ww_cancel *cancel)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	ww_try(ww_process_enter());
 	ww_require(event, "ww_event_synchronize: event is NULL");
 	ww_try(ww_ref_check(&event->ref, "an event"));
 	if (event->timeline)
 		return ww_timeline_wait(event->timeline, last_value(event), timeout_ns, NULL);
-	return await_native(event, timeout_ns);
+	/* Without a wake: the driver's own call, which sleeps or spins, has no limit on time. */
+	if (deadline_ns == WW_NEVER && !ww_cancel_is_given())
+		return event->device->backend->event_synchronize(event->native);
+	status = ww_await(&nobodys, look, &awaited, deadline_ns);
+	return status == WW_OK ? awaited.status : status;
 }
 
 /* --- handles of the driver --- */

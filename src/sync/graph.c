@@ -45,41 +45,18 @@ static ww_status require_graphs(const struct ww_stream *stream)
 		stream->device->selector);
 }
 
-static ww_status read_params(const struct ww_graph_node_params *params,
-	struct ww_graph_node_params *ours)
-{
-	ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
-		"ww_graph_node_params"));
-	if (ours->kind != WW_GRAPH_SIGNAL && ours->kind != WW_GRAPH_WAIT)
-		return ww_fail(WW_ERR_INVALID,
-			"a node of a graph has kind WW_GRAPH_SIGNAL or WW_GRAPH_WAIT, not %" PRIu32,
-			ours->kind);
-	if (ours->dependency_count > 0 && (!ours->graph || !ours->dependencies))
-		return ww_fail(WW_ERR_INVALID, "%" PRIu64 " dependencies of a node, but no %s",
-			ours->dependency_count,
-			ours->graph ? "array of them" : "graph that they are in");
-	return WW_OK;
-}
-
-/*
- * Every value is at least 0, so waiting for that waits for nothing. The reserved bytes of a cell
- * are 0.
- */
-static ww_status find_idle(const struct ww_timeline *timeline, struct ww_device *device,
-	struct ww_device_node *node)
-{
-	ww_try(ww_signal_map_stream_value(timeline->page, device, timeline->offset, 0,
-		&node->idle));
-	if (node->is_signal)
-		node->idle.offset += offsetof(struct ww_layout_signal_cell, reserved);
-	return WW_OK;
-}
-
 static ww_status node_add(struct ww_graph_node *node, ww_stream *stream,
 	const struct ww_graph_node_params *params)
 {
 	node->node.is_signal = params->kind == WW_GRAPH_SIGNAL;
-	ww_try(find_idle(node->timeline, stream->device, &node->node));
+	/*
+	 * Every value is at least 0, so waiting for that waits for nothing. The reserved bytes of a
+	 * cell are 0.
+	 */
+	ww_try(ww_signal_map_stream_value(node->timeline->page, stream->device,
+		node->timeline->offset, 0, &node->node.idle));
+	if (node->node.is_signal)
+		node->node.idle.offset += offsetof(struct ww_layout_signal_cell, reserved);
 	return stream->device->backend->graph_add(stream, params->graph, params->dependencies,
 		params->dependency_count, &node->node);
 }
@@ -97,7 +74,16 @@ ww_status ww_graph_node_create(ww_timeline *timeline, ww_stream *stream,
 		"ww_graph_node_create: timeline, stream, params or out_node is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_ref_check(&stream->ref, "a stream"));
-	ww_try(read_params(params, &ours));
+	ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+		"ww_graph_node_params"));
+	if (ours.kind != WW_GRAPH_SIGNAL && ours.kind != WW_GRAPH_WAIT)
+		return ww_fail(WW_ERR_INVALID,
+			"a node of a graph has kind WW_GRAPH_SIGNAL or WW_GRAPH_WAIT, not %" PRIu32,
+			ours.kind);
+	if (ours.dependency_count > 0 && (!ours.graph || !ours.dependencies))
+		return ww_fail(WW_ERR_INVALID, "%" PRIu64 " dependencies of a node, but no %s",
+			ours.dependency_count,
+			ours.graph ? "array of them" : "graph that they are in");
 	ww_try(require_graphs(stream));
 	if (ours.kind == WW_GRAPH_SIGNAL)
 		ww_try(ww_timeline_require_own(timeline, "signal"));
@@ -149,16 +135,6 @@ struct launch {
 	uint32_t signal_count;
 };
 
-static ww_status check_pair(const struct ww_graph_node *node, const struct ww_graph_node *other)
-{
-	if (node == other)
-		return ww_fail(WW_ERR_INVALID, "a launch of a graph names a node twice");
-	if (node->node.is_signal && other->node.is_signal && node->timeline == other->timeline)
-		return ww_fail(WW_ERR_INVALID,
-			"a launch of a graph cannot signal a timeline twice: use two timelines");
-	return WW_OK;
-}
-
 /* The addresses of timelines grow along launch->signals. */
 static void add_signal(struct launch *launch, uint32_t index)
 {
@@ -185,8 +161,17 @@ static ww_status check_nodes(struct launch *launch)
 
 		ww_require(node, "ww_graph_launch: a node is NULL");
 		ww_try(ww_ref_check(&node->ref, "a node of a graph"));
-		for (uint32_t j = 0; j < i; j++)
-			ww_try(check_pair(node, launch->nodes[j]));
+		for (uint32_t j = 0; j < i; j++) {
+			const struct ww_graph_node *other = launch->nodes[j];
+
+			if (node == other)
+				return ww_fail(WW_ERR_INVALID,
+					"a launch of a graph names a node twice");
+			if (node->node.is_signal && other->node.is_signal &&
+				node->timeline == other->timeline)
+				return ww_fail(WW_ERR_INVALID,
+					"a launch of a graph cannot signal a timeline twice: use two timelines");
+		}
 		launch->natives[i] = &node->node;
 		launch->words[i] = node->node.idle;
 		if (node->node.is_signal)
@@ -220,22 +205,18 @@ static ww_status begin_waits(struct launch *launch, uint64_t deadline_ns)
 	return WW_OK;
 }
 
-static void end_waits(struct launch *launch, bool is_launched)
-{
-	for (uint32_t i = 0; i < launch->count; i++)
-		if (launch->waits[i])
-			ww_stream_wait_end(launch->stream, launch->waits[i],
-				is_launched ? launch->values[i] : 0);
-}
-
 static struct ww_timeline *signalled(const struct launch *launch, uint32_t i)
 {
 	return launch->nodes[launch->signals[i]]->timeline;
 }
 
-/* The nodes may be of other devices than the stream: the word is the same, but not its mapping. */
-static ww_status begin_signals(struct launch *launch)
+/* Under the locks of the timelines that are signalled. */
+static ww_status launch_locked(struct launch *launch, void *executable)
 {
+	/*
+	 * The nodes may be of other devices than the stream: the word is the same, but not its
+	 * mapping.
+	 */
 	for (uint32_t i = 0; i < launch->signal_count; i++) {
 		struct ww_stream_value *own = &launch->words[launch->signals[i]];
 		struct ww_stream_value word;
@@ -245,31 +226,12 @@ static ww_status begin_signals(struct launch *launch)
 		own->offset = word.offset;
 		own->value = word.value;
 	}
-	return WW_OK;
-}
-
-/* Under the locks of the timelines that are signalled. */
-static ww_status launch_locked(struct launch *launch, void *executable)
-{
-	ww_try(begin_signals(launch));
 	ww_try(launch->stream->device->backend->graph_launch(launch->stream, executable,
 		launch->natives, launch->words, launch->count));
 	for (uint32_t i = 0; i < launch->signal_count; i++)
 		ww_timeline_signal_end(signalled(launch, i), launch->stream,
 			&launch->words[launch->signals[i]]);
 	return WW_OK;
-}
-
-static ww_status launch_now(struct launch *launch, void *executable)
-{
-	ww_status status;
-
-	for (uint32_t i = 0; i < launch->signal_count; i++)
-		pthread_mutex_lock(&signalled(launch, i)->lock);
-	status = launch_locked(launch, executable);
-	for (uint32_t i = 0; i < launch->signal_count; i++)
-		pthread_mutex_unlock(&signalled(launch, i)->lock);
-	return status;
 }
 
 ww_status ww_graph_launch(ww_stream *stream, void *executable, ww_graph_node *const *nodes,
@@ -288,8 +250,16 @@ ww_status ww_graph_launch(ww_stream *stream, void *executable, ww_graph_node *co
 	ww_try(check_nodes(&launch));
 	ww_try(ww_stream_check_order(stream));
 	status = begin_waits(&launch, deadline_ns);
-	if (status == WW_OK)
-		status = launch_now(&launch, executable);
-	end_waits(&launch, status == WW_OK);
+	if (status == WW_OK) {
+		for (uint32_t i = 0; i < launch.signal_count; i++)
+			pthread_mutex_lock(&signalled(&launch, i)->lock);
+		status = launch_locked(&launch, executable);
+		for (uint32_t i = 0; i < launch.signal_count; i++)
+			pthread_mutex_unlock(&signalled(&launch, i)->lock);
+	}
+	for (uint32_t i = 0; i < launch.count; i++)
+		if (launch.waits[i])
+			ww_stream_wait_end(launch.stream, launch.waits[i],
+				status == WW_OK ? launch.values[i] : 0);
 	return status;
 }

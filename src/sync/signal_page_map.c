@@ -42,23 +42,6 @@ static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 	return page;
 }
 
-/* No look-up finds it any more, and no GPU is about to read it. */
-static void page_free(struct ww_signal_map *page)
-{
-	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)
-		ww_mapping_unref_page(page->mapped.of[i]);
-	ww_mapping_unref(page->cpu);
-	pthread_mutex_destroy(&page->lock);
-	free(page);
-}
-
-static void enter(struct ww_signal_map *page)
-{
-	pthread_mutex_lock(&pages_lock);
-	ww_list_append(&pages, &page->link);
-	pthread_mutex_unlock(&pages_lock);
-}
-
 static ww_status create_own(bool is_alone, struct ww_signal_map **out_page)
 {
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
@@ -124,7 +107,9 @@ ww_status ww_signal_map_take_cell(bool is_alone, struct ww_signal_map **out_page
 		return WW_OK;
 	ww_try(create_own(is_alone, &page));
 	(void)take_cell(page, out_offset);
-	enter(page);
+	pthread_mutex_lock(&pages_lock);
+	ww_list_append(&pages, &page->link);
+	pthread_mutex_unlock(&pages_lock);
 	*out_page = ww_steal(page);
 	return WW_OK;
 }
@@ -203,7 +188,12 @@ struct ww_signal_map *ww_signal_map_unref(struct ww_signal_map *page)
 	ww_list_remove(&page->link);
 	pthread_mutex_unlock(&pages_lock);
 	ww_attachments_fini(&page->attachments);
-	page_free(page);
+	/* No look-up finds it any more, and no GPU is about to read it. */
+	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)
+		ww_mapping_unref_page(page->mapped.of[i]);
+	ww_mapping_unref(page->cpu);
+	pthread_mutex_destroy(&page->lock);
+	free(page);
 	return NULL;
 }
 

@@ -93,29 +93,12 @@ static const struct ww_deferred_class closing_class = {
 	.release = timeline_release_closed,
 };
 
-/*
- * Has the device poison the cell when all is signalled. Without memory for that
- * timeline_is_closed() does it, later.
- */
-static void start_closer(struct ww_timeline *timeline)
-{
-	struct ww_device *device = timeline->last_word->device;
-	struct ww_stream_value poison;
-	struct ww_error record;
-
-	ww_error_save(&record);
-	if (ww_signal_map_stream_value(timeline->page, device, timeline->offset, WW_SIGNAL_POISON,
-		    &poison) == WW_OK &&
-		ww_stream_create(device, &timeline->closer) == WW_OK &&
-		ww_stream_wait_enqueue(timeline->closer, timeline->page, timeline->offset,
-			timeline->cell->submitted, false) == WW_OK)
-		(void)device->backend->stream_write_value(timeline->closer, &poison);
-	ww_error_restore(&record);
-}
-
 static void close_own(struct ww_timeline *timeline)
 {
 	struct ww_signal_map *page = timeline->page;
+	struct ww_device *device;
+	struct ww_stream_value poison;
+	struct ww_error record;
 
 	pthread_mutex_lock(&page->lock);
 	ww_list_remove(&timeline->link);
@@ -124,7 +107,19 @@ static void close_own(struct ww_timeline *timeline)
 		timeline_free(timeline);
 		return;
 	}
-	start_closer(timeline);
+	/*
+	 * Have the device poison the cell when all is signalled. Without memory for that
+	 * timeline_is_closed() does it, later.
+	 */
+	device = timeline->last_word->device;
+	ww_error_save(&record);
+	if (ww_signal_map_stream_value(timeline->page, device, timeline->offset, WW_SIGNAL_POISON,
+		    &poison) == WW_OK &&
+		ww_stream_create(device, &timeline->closer) == WW_OK &&
+		ww_stream_wait_enqueue(timeline->closer, timeline->page, timeline->offset,
+			timeline->cell->submitted, false) == WW_OK)
+		(void)device->backend->stream_write_value(timeline->closer, &poison);
+	ww_error_restore(&record);
 	ww_deferred_add(&timeline->deferred, &closing_class);
 }
 
@@ -134,23 +129,6 @@ void ww_timeline_close(ww_timeline *timeline)
 }
 
 /* --- coming and going --- */
-
-static ww_status read_params(const struct ww_timeline_params *params,
-	struct ww_timeline_params *ours)
-{
-	memset(ours, 0, sizeof(*ours));
-	if (params)
-		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
-			"ww_timeline_params"));
-	if (ours->reserved || ours->flags & ~WW_TIMELINE_ALONE)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a timeline",
-			ours->reserved ? (uint64_t)ours->reserved : ours->flags);
-	if (ours->value > WW_TIMELINE_MAX)
-		return ww_fail(WW_ERR_INVALID,
-			"a timeline cannot begin at %" PRIu64 ": the highest value is 2^62",
-			ours->value);
-	return WW_OK;
-}
 
 static ww_status create_own(bool is_alone, uint64_t value, struct ww_timeline **out_timeline)
 {
@@ -184,18 +162,30 @@ ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timelin
 	ww_clear(out_timeline, NULL);
 	ww_try(ww_process_enter());
 	ww_require(out_timeline, "ww_timeline_create: out_timeline is NULL");
-	ww_try(read_params(params, &ours));
+	memset(&ours, 0, sizeof(ours));
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+			"ww_timeline_params"));
+	if (ours.reserved || ours.flags & ~WW_TIMELINE_ALONE)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a timeline",
+			ours.reserved ? (uint64_t)ours.reserved : ours.flags);
+	if (ours.value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a timeline cannot begin at %" PRIu64 ": the highest value is 2^62",
+			ours.value);
 	ww_deferred_reclaim_no_wait();
 	return create_own(ours.flags & WW_TIMELINE_ALONE, ours.value, out_timeline);
 }
 
-/*
- * Return: the signaller's own timeline of a cell, a reference; NULL when there is none (any more).
- */
-static struct ww_timeline *find_own(struct ww_signal_map *page, uint64_t offset)
+ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timeline **out_timeline)
 {
+	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(page, offset);
 	struct ww_timeline *found = NULL;
 
+	if (!cell || __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) == 0)
+		return ww_fail(WW_ERR_MISMATCH,
+			"there is no timeline at byte %" PRIu64 " of a page of %" PRIu64 " bytes",
+			offset, page->cpu->bytes);
 	pthread_mutex_lock(&page->lock);
 	ww_list_for_each (link, &page->timelines) {
 		struct ww_timeline *timeline = ww_container(link, struct ww_timeline, link);
@@ -206,18 +196,7 @@ static struct ww_timeline *find_own(struct ww_signal_map *page, uint64_t offset)
 		}
 	}
 	pthread_mutex_unlock(&page->lock);
-	return found;
-}
-
-ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timeline **out_timeline)
-{
-	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(page, offset);
-
-	if (!cell || __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) == 0)
-		return ww_fail(WW_ERR_MISMATCH,
-			"there is no timeline at byte %" PRIu64 " of a page of %" PRIu64 " bytes",
-			offset, page->cpu->bytes);
-	*out_timeline = find_own(page, offset);
+	*out_timeline = found;
 	if (*out_timeline) {
 		ww_signal_map_unref(page);
 		return WW_OK;
@@ -337,12 +316,6 @@ ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value)
 	return status;
 }
 
-/* Whether all that the stream does comes after the last signal anyway. */
-static bool is_behind_last(const struct ww_timeline *timeline, const struct ww_stream *stream)
-{
-	return stream->serial != 0 && stream->serial == timeline->last_stream;
-}
-
 static bool is_gpu(const struct ww_stream *stream)
 {
 	return stream->device->backend->id != WW_BACKEND_HOST;
@@ -356,7 +329,9 @@ ww_status ww_timeline_signal_begin(struct ww_timeline *timeline, struct ww_strea
 		out_word));
 	if (is_gpu(stream) && !timeline->cell->by_gpu)
 		ww_signal_cell_mark_gpu(timeline->cell);
-	if (is_behind_last(timeline, stream) || !has_pending_stream(timeline))
+	/* Perhaps all that the stream does comes after the last signal anyway. */
+	if ((stream->serial != 0 && stream->serial == timeline->last_stream) ||
+		!has_pending_stream(timeline))
 		return WW_OK;
 	return ww_stream_wait_enqueue(stream, timeline->page, timeline->offset,
 		timeline->cell->submitted, false);
@@ -531,16 +506,6 @@ static void make_readable(void *context)
 	close(fd);
 }
 
-/* That the stream waits is no harm where no other work can be stuck behind it. */
-static ww_status check_guard(const struct ww_timeline *timeline, const struct ww_stream *stream)
-{
-	if (!timeline->is_guarded || stream->device->backend->id == WW_BACKEND_HOST)
-		return WW_OK;
-	return ww_fail(WW_ERR_ACCESS,
-		"a stream of a GPU cannot wait for this timeline to make a descriptor readable: "
-		"its server is of another user; use a stream of the host device");
-}
-
 /* The stream closes its own duplicate. */
 static ww_status enqueue_readable(ww_stream *stream, int fd)
 {
@@ -564,7 +529,11 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t
 		"ww_timeline_eventfd: timeline, stream or out_fd is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
-	ww_try(check_guard(timeline, stream));
+	/* That the stream waits is no harm where no other work can be stuck behind it. */
+	if (timeline->is_guarded && stream->device->backend->id != WW_BACKEND_HOST)
+		return ww_fail(WW_ERR_ACCESS,
+			"a stream of a GPU cannot wait for this timeline to make a descriptor readable: "
+			"its server is of another user; use a stream of the host device");
 	ww_try(ww_stream_check_order(stream));
 	ww_try(ww_eventfd_open(&fd));
 	ww_try(ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, false));

@@ -42,19 +42,6 @@ static double ms_since(uint64_t then_ns)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 - then_ms;
 }
 
-static ww_status fail_lost(const struct ww_layout_signal_page *page,
-	const struct ww_signal_look *look, uint64_t value)
-{
-	char program[32];
-
-	ww_wait_result_program(page->lost_program, program);
-	return ww_fail(WW_ERR_PEER_LOST,
-		"value %" PRIu64 " will not come: process %" PRIu32
-		" (%s), which signalled this timeline, "
-		"ended %.1f ms ago, at value %" PRIu64 "; go on without it, or start it anew",
-		value, page->lost_pid, program, ms_since(page->lost_ns), look->reached);
-}
-
 uint32_t ww_wait_result_process(const struct ww_layout_signal_page *page, char out_program[32])
 {
 	bool is_lost = ww_signal_page_is_lost(page);
@@ -68,8 +55,18 @@ ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
 {
 	char program[32];
 
-	if (ww_signal_page_is_lost(page))
-		return fail_lost(page, look, value);
+	if (ww_signal_page_is_lost(page)) {
+		char lost_program[32];
+
+		ww_wait_result_program(page->lost_program, lost_program);
+		return ww_fail(WW_ERR_PEER_LOST,
+			"value %" PRIu64 " will not come: process %" PRIu32
+			" (%s), which signalled this timeline, "
+			"ended %.1f ms ago, at value %" PRIu64
+			"; go on without it, or start it anew",
+			value, page->lost_pid, lost_program, ms_since(page->lost_ns),
+			look->reached);
+	}
 	ww_wait_result_program(page->program, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"value %" PRIu64 " will not come: process %" PRIu32

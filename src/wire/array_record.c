@@ -45,35 +45,21 @@ static bool has_dims(const struct ww_wire_array *record)
 	return false;
 }
 
-static ww_status check_none(const struct ww_wire_array *record)
-{
-	if (record->dtype_bits || record->dtype_lanes || record->ndim || record->offset ||
-		has_dims(record))
-		return ww_fail(WW_ERR_PROTOCOL,
-			"refused a record that says there is no array, and then describes one");
-	return WW_OK;
-}
-
-/* What is wrong with an argument is here wrong with what an untrusted process wrote. */
-static ww_status check_fit(const struct ww_array *array, uint64_t bytes_of_span)
-{
-	struct ww_error reason;
-
-	if (ww_array_check(array, bytes_of_span) == WW_OK)
-		return WW_OK;
-	ww_error_save(&reason);
-	return ww_fail(WW_ERR_PROTOCOL, "refused the record of an array: %s", reason.message);
-}
-
 ww_status ww_array_record_read(const struct ww_wire_array *record, uint64_t bytes_of_span,
 	struct ww_array *out_array, bool *out_has)
 {
 	ww_status status;
+	struct ww_error reason;
 
 	memset(out_array, 0, sizeof(*out_array));
 	*out_has = false;
-	if (record->dtype_code == NO_ARRAY)
-		return check_none(record);
+	if (record->dtype_code == NO_ARRAY) {
+		if (record->dtype_bits || record->dtype_lanes || record->ndim || record->offset ||
+			has_dims(record))
+			return ww_fail(WW_ERR_PROTOCOL,
+				"refused a record that says there is no array, and then describes one");
+		return WW_OK;
+	}
 	out_array->struct_size = sizeof(*out_array);
 	out_array->dtype.code = record->dtype_code;
 	out_array->dtype.bits = record->dtype_bits;
@@ -84,7 +70,14 @@ ww_status ww_array_record_read(const struct ww_wire_array *record, uint64_t byte
 		out_array->shape[i] = record->dims[i].shape;
 		out_array->strides[i] = record->dims[i].stride;
 	}
-	status = check_fit(out_array, bytes_of_span);
+	/* What is wrong with an argument is here wrong with what an untrusted process wrote. */
+	if (ww_array_check(out_array, bytes_of_span) == WW_OK) {
+		status = WW_OK;
+	} else {
+		ww_error_save(&reason);
+		status = ww_fail(WW_ERR_PROTOCOL, "refused the record of an array: %s",
+			reason.message);
+	}
 	if (status == WW_OK)
 		*out_has = true;
 	else

@@ -15,10 +15,41 @@
 
 #define ID_DIGITS (2 * (size_t)WW_WIRE_ID_BYTES)
 
-static ww_status check_characters(const char *text, const char *word)
+/* The last component of a prefix may go on in a name, so it is not looked at. */
+static ww_status check_components(const char *text, const char *word, bool is_prefix)
 {
+	const char *component = text;
+
+	for (;;) {
+		const char *end = strchrnul(component, '/');
+		size_t bytes;
+
+		if (!*end && is_prefix)
+			return WW_OK;
+		bytes = (size_t)(end - component);
+		if (bytes == 0)
+			return ww_fail(WW_ERR_INVALID,
+				"a %s has an empty component after %zu bytes; put no '/' first or last, nor two "
+				"together",
+				word, (size_t)(component - text));
+		if (bytes <= 2 && strspn(component, ".") >= bytes)
+			return ww_fail(WW_ERR_INVALID,
+				"a %s has the component \"%.*s\" after %zu bytes; it is no path, leave it out",
+				word, (int)bytes, component, (size_t)(component - text));
+		if (!*end)
+			return WW_OK;
+		component = end + 1;
+	}
+}
+
+static ww_status check(const char *text, bool is_prefix)
+{
+	const char *word = is_prefix ? "prefix" : "name";
 	size_t at = 0;
 
+	if (strnlen(text, WW_WIRE_NAME_BYTES) == WW_WIRE_NAME_BYTES)
+		return ww_fail(WW_ERR_INVALID, "a %s is longer than %d bytes; choose a shorter one",
+			word, WW_WIRE_NAME_BYTES - 1);
 	while (text[at]) {
 		uint32_t point;
 		size_t bytes = ww_utf8_read(text + at, &point);
@@ -33,67 +64,18 @@ static ww_status check_characters(const char *text, const char *word)
 				word, point, at);
 		at += bytes;
 	}
-	return WW_OK;
-}
+	if (text[0] == '@') {
+		size_t digits = strspn(text + 1, "0123456789abcdef");
+		char after = text[1 + digits];
 
-static ww_status check_component(const char *component, size_t bytes, size_t at, const char *word)
-{
-	if (bytes == 0)
-		return ww_fail(WW_ERR_INVALID,
-			"a %s has an empty component after %zu bytes; put no '/' first or last, nor two "
-			"together",
-			word, at);
-	if (bytes <= 2 && strspn(component, ".") >= bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"a %s has the component \"%.*s\" after %zu bytes; it is no path, leave it out",
-			word, (int)bytes, component, at);
-	return WW_OK;
-}
-
-/* The last component of a prefix may go on in a name, so it is not looked at. */
-static ww_status check_components(const char *text, const char *word, bool is_prefix)
-{
-	const char *component = text;
-
-	for (;;) {
-		const char *end = strchrnul(component, '/');
-
-		if (!*end && is_prefix)
-			return WW_OK;
-		ww_try(check_component(component, (size_t)(end - component),
-			(size_t)(component - text), word));
-		if (!*end)
-			return WW_OK;
-		component = end + 1;
+		/* A prefix may end before all of "@ID/" is there. */
+		if ((!is_prefix || after || digits > ID_DIGITS) &&
+			(digits != ID_DIGITS || after != '/'))
+			return ww_fail(WW_ERR_INVALID,
+				"a %s begins with '@' and not with \"@ID/\", an object's id in %zu digits of "
+				"0-9 and a-f; choose another first character",
+				word, ID_DIGITS);
 	}
-}
-
-/* What begins with '@': a prefix may end before all of it is there. */
-static ww_status check_inside(const char *text, const char *word, bool is_prefix)
-{
-	size_t digits = strspn(text + 1, "0123456789abcdef");
-	char after = text[1 + digits];
-
-	if (is_prefix && !after && digits <= ID_DIGITS)
-		return WW_OK;
-	if (digits != ID_DIGITS || after != '/')
-		return ww_fail(WW_ERR_INVALID,
-			"a %s begins with '@' and not with \"@ID/\", an object's id in %zu digits of "
-			"0-9 and a-f; choose another first character",
-			word, ID_DIGITS);
-	return WW_OK;
-}
-
-static ww_status check(const char *text, bool is_prefix)
-{
-	const char *word = is_prefix ? "prefix" : "name";
-
-	if (strnlen(text, WW_WIRE_NAME_BYTES) == WW_WIRE_NAME_BYTES)
-		return ww_fail(WW_ERR_INVALID, "a %s is longer than %d bytes; choose a shorter one",
-			word, WW_WIRE_NAME_BYTES - 1);
-	ww_try(check_characters(text, word));
-	if (text[0] == '@')
-		ww_try(check_inside(text, word, is_prefix));
 	return check_components(text, word, is_prefix);
 }
 

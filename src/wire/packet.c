@@ -31,23 +31,11 @@
 
 _Static_assert(WW_PACKET_FDS <= WW_SCM_FDS_MAX, "a packet's descriptors travel together");
 
-static ww_status fail_send(int socket, int error, size_t count, size_t fd_count)
-{
-	const char *remedy = NULL;
-
-	if (error == EPIPE || error == ECONNRESET || error == ECONNREFUSED)
-		remedy = "the other process has closed its end or died";
-	else if (error == ETOOMANYREFS)
-		remedy = "too many descriptors of this user are in flight; let them be received first";
-	return ww_fail_errno(error, remedy,
-		"cannot send a packet of %zu bytes and %zu descriptors over socket %d", count,
-		fd_count, socket);
-}
-
 ww_status ww_packet_send(int socket, const void *bytes, size_t count, const int *fds,
 	size_t fd_count)
 {
 	ssize_t sent;
+	const char *remedy = NULL;
 
 	ww_assert(count > 0 && fd_count <= WW_PACKET_FDS);
 	sent = ww_scm_send(socket, bytes, count, fds, fd_count);
@@ -55,16 +43,13 @@ ww_status ww_packet_send(int socket, const void *bytes, size_t count, const int 
 		return WW_OK;
 	if (errno == EAGAIN)
 		return WW_NOT_READY;
-	return fail_send(socket, errno, count, fd_count);
-}
-
-static ww_status fail_receive(int socket, int error)
-{
-	if (error == EAGAIN)
-		return WW_NOT_READY;
-	if (error == ECONNRESET)
-		return WW_END;
-	return ww_fail_errno(error, NULL, "cannot receive from socket %d", socket);
+	if (errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED)
+		remedy = "the other process has closed its end or died";
+	else if (errno == ETOOMANYREFS)
+		remedy = "too many descriptors of this user are in flight; let them be received first";
+	return ww_fail_errno(errno, remedy,
+		"cannot send a packet of %zu bytes and %zu descriptors over socket %d", count,
+		fd_count, socket);
 }
 
 /* Return: the option that makes this socket deliver more than descriptors, or NULL. */
@@ -87,29 +72,26 @@ static const char *other_items(int socket)
 	return NULL;
 }
 
-/* Why the kernel dropped descriptors. */
-static ww_status fail_cut(int socket, const struct ww_scm_arrival *arrival)
-{
-	const char *option = other_items(socket);
-
-	if (arrival->fd_count >= WW_PACKET_FDS)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"refused a packet from socket %d with more than %d descriptors", socket,
-			WW_PACKET_FDS);
-	if (option)
-		return ww_fail(WW_ERR_DESCRIPTOR,
-			"lost descriptors of a packet from socket %d: %s took their room; switch it off",
-			socket, option);
-	return ww_fail_errno(EMFILE, NULL, "lost descriptors of a packet from socket %d", socket);
-}
-
 static ww_status check(int socket, const struct ww_scm_arrival *arrival, size_t count, size_t room)
 {
 	if (arrival->flags & MSG_TRUNC)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"refused a packet of more than %zu bytes from socket %d", room, socket);
-	if (arrival->flags & MSG_CTRUNC)
-		return fail_cut(socket, arrival);
+	if (arrival->flags & MSG_CTRUNC) {
+		const char *option = other_items(socket);
+
+		/* Why the kernel dropped descriptors. */
+		if (arrival->fd_count >= WW_PACKET_FDS)
+			return ww_fail(WW_ERR_PROTOCOL,
+				"refused a packet from socket %d with more than %d descriptors",
+				socket, WW_PACKET_FDS);
+		if (option)
+			return ww_fail(WW_ERR_DESCRIPTOR,
+				"lost descriptors of a packet from socket %d: %s took their room; switch it off",
+				socket, option);
+		return ww_fail_errno(EMFILE, NULL, "lost descriptors of a packet from socket %d",
+			socket);
+	}
 	if (count == 0 && ww_scm_is_end(socket, arrival))
 		return WW_END;
 	if (count == 0)
@@ -117,41 +99,38 @@ static ww_status check(int socket, const struct ww_scm_arrival *arrival, size_t 
 	return WW_OK;
 }
 
-/* The standard streams are not ours to be: see fd.h. */
-static ww_status adopt_all(struct ww_scm_arrival *arrival)
+ww_status ww_packet_receive(int socket, void *buffer, size_t room, size_t *out_bytes,
+	int out_fds[WW_PACKET_FDS], size_t *out_fd_count)
 {
+	struct ww_scm_arrival arrival = {.fds = out_fds, .fd_room = WW_PACKET_FDS};
+	ssize_t count = ww_scm_receive(socket, buffer, room, false, &arrival);
+	ww_status adopted = WW_OK;
+	ww_status status;
 	size_t kept = 0;
-	ww_status status = WW_OK;
 
-	for (size_t i = 0; i < arrival->fd_count; i++) {
-		int fd = arrival->fds[i];
+	*out_bytes = 0;
+	*out_fd_count = 0;
+	if (count < 0) {
+		if (errno == EAGAIN)
+			return WW_NOT_READY;
+		if (errno == ECONNRESET)
+			return WW_END;
+		return ww_fail_errno(errno, NULL, "cannot receive from socket %d", socket);
+	}
+	/* The standard streams are not ours to be: see fd.h. */
+	for (size_t i = 0; i < arrival.fd_count; i++) {
+		int fd = arrival.fds[i];
 
 		/*
 		 * To adopt closes it, which may wait for ever; the code that asked for the packet
 		 * refuses such a packet.
 		 */
 		if (fd <= 2 && ww_close_async_is_local(fd) && ww_fd_adopt(&fd) != WW_OK)
-			status = WW_ERR_LIMIT;
+			adopted = WW_ERR_LIMIT;
 		else
-			arrival->fds[kept++] = fd;
+			arrival.fds[kept++] = fd;
 	}
-	arrival->fd_count = kept;
-	return status;
-}
-
-ww_status ww_packet_receive(int socket, void *buffer, size_t room, size_t *out_bytes,
-	int out_fds[WW_PACKET_FDS], size_t *out_fd_count)
-{
-	struct ww_scm_arrival arrival = {.fds = out_fds, .fd_room = WW_PACKET_FDS};
-	ssize_t count = ww_scm_receive(socket, buffer, room, false, &arrival);
-	ww_status adopted;
-	ww_status status;
-
-	*out_bytes = 0;
-	*out_fd_count = 0;
-	if (count < 0)
-		return fail_receive(socket, errno);
-	adopted = adopt_all(&arrival);
+	arrival.fd_count = kept;
 	*out_fd_count = arrival.fd_count;
 	status = check(socket, &arrival, (size_t)count, room);
 	if (status == WW_OK)

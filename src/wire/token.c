@@ -56,44 +56,24 @@ static uint32_t checksum(const struct ww_token *token)
 	return ww_checksum(crc, token->bytes + behind, sizeof(token->bytes) - behind);
 }
 
-/* Checks that every valid token passes, whichever process wrote it. */
-static ww_status check_envelope(const struct ww_token *token, const struct ww_wire_token *record)
+/* Whether these are the bytes that the same fields are written as. */
+static ww_status check_form(const struct ww_token *token, const struct ww_wire_token *record)
 {
-	if (memcmp(record->magic, MAGIC, MAGIC_BYTES) != 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"these bytes are no token: they do not begin with " MAGIC);
-	if (checksum(token) != record->checksum)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a token is damaged: its checksum is wrong; copy it again");
-	if (record->version != VERSION)
-		return ww_fail(WW_ERR_VERSION,
-			"a token has version %d, this library (%s) reads version %d; use one version of "
-			"Warpway in both processes",
-			record->version, WW_VERSION, VERSION);
-	if (record->length != WW_TOKEN_BYTES)
-		return ww_fail(WW_ERR_PROTOCOL, "a token says that it has %d bytes, not %d",
-			record->length, WW_TOKEN_BYTES);
-	if (record->flags & ~FLAGS)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a token has flags 0x%x, which this library (%s) does not know",
-			record->flags, WW_VERSION);
+	struct ww_token again;
+
+	ww_wire_encode_token(record, again.bytes);
+	if (memcmp(again.bytes, token->bytes, sizeof(again.bytes)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "a token's address is not filled up with zeros");
 	return WW_OK;
 }
 
-static ww_status check_slice(const struct ww_wire_token *record)
+/* What the fields must be, one by one and together. */
+static ww_status check_fields(const struct ww_wire_token *record, struct ww_array *out_array,
+	bool *out_has_array)
 {
-	bool is_slice = record->flags & WW_TOKEN_SLICE;
+	bool is_slice;
+	const char *address;
 
-	if (is_slice != (record->slice != 0) || (record->flags & WW_TOKEN_PASSED && !is_slice))
-		return ww_fail(WW_ERR_PROTOCOL, "a token names a slice of a pool by half");
-	if (is_slice && record->kind != WW_OBJECT_MEMORY)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a token names a slice of a pool, but says that it is no memory");
-	return WW_OK;
-}
-
-static ww_status check_object(const struct ww_wire_token *record)
-{
 	if (record->kind == 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a token does not say what kind of object it names");
@@ -110,59 +90,23 @@ static ww_status check_object(const struct ww_wire_token *record)
 			record->bytes, record->offset, record->total_bytes);
 	if (record->kind == WW_OBJECT_MEMORY && record->bytes == 0)
 		return ww_fail(WW_ERR_PROTOCOL, "a token names a span of no bytes");
-	return WW_OK;
-}
-
-/*
- * The record's address ends with a zero whatever the token says; see check_form() for what is
- * behind.
- */
-static ww_status check_address(const char *address)
-{
+	is_slice = record->flags & WW_TOKEN_SLICE;
+	if (is_slice != (record->slice != 0) || (record->flags & WW_TOKEN_PASSED && !is_slice))
+		return ww_fail(WW_ERR_PROTOCOL, "a token names a slice of a pool by half");
+	if (is_slice && record->kind != WW_OBJECT_MEMORY)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token names a slice of a pool, but says that it is no memory");
+	/*
+	 * The record's address ends with a zero whatever the token says; see check_form() for what
+	 * is behind.
+	 */
+	address = record->address;
 	if (address[0] && address[0] != '/')
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a token's broker has an address that is not an absolute path");
 	if (!ww_utf8_is_plain(address))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a token's broker has an address that is not text, or has control characters");
-	return WW_OK;
-}
-
-/* Whether these are the bytes that the same fields are written as. */
-static ww_status check_form(const struct ww_token *token, const struct ww_wire_token *record)
-{
-	struct ww_token again;
-
-	ww_wire_encode_token(record, again.bytes);
-	if (memcmp(again.bytes, token->bytes, sizeof(again.bytes)) != 0)
-		return ww_fail(WW_ERR_PROTOCOL, "a token's address is not filled up with zeros");
-	return WW_OK;
-}
-
-static void copy_fields(const struct ww_wire_token *record, struct ww_token_info *info)
-{
-	info->kind = record->kind;
-	info->access = record->access;
-	info->broker_uid = record->broker_uid;
-	info->offset = record->offset;
-	info->bytes = record->bytes;
-	info->total_bytes = record->total_bytes;
-	info->generation = record->generation;
-	info->flags = record->flags;
-	info->slice = record->slice;
-	memcpy(info->object_id, record->object_id, sizeof(info->object_id));
-	memcpy(info->home_uuid, record->home_uuid, sizeof(info->home_uuid));
-	memcpy(info->broker_id, record->broker_id, sizeof(info->broker_id));
-	memcpy(info->address, record->address, sizeof(info->address));
-}
-
-/* What the fields must be, one by one and together. */
-static ww_status check_fields(const struct ww_wire_token *record, struct ww_array *out_array,
-	bool *out_has_array)
-{
-	ww_try(check_object(record));
-	ww_try(check_slice(record));
-	ww_try(check_address(record->address));
 	return ww_array_record_read(&record->array, record->bytes, out_array, out_has_array);
 }
 
@@ -173,12 +117,42 @@ static ww_status read_token(const struct ww_token *token, struct ww_token_conten
 	bool has_array = false;
 
 	ww_wire_decode_token(token->bytes, &record);
-	ww_try(check_envelope(token, &record));
+	/* Check that every valid token passes, whichever process wrote it. */
+	if (memcmp(record.magic, MAGIC, MAGIC_BYTES) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"these bytes are no token: they do not begin with " MAGIC);
+	if (checksum(token) != record.checksum)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token is damaged: its checksum is wrong; copy it again");
+	if (record.version != VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"a token has version %d, this library (%s) reads version %d; use one version of "
+			"Warpway in both processes",
+			record.version, WW_VERSION, VERSION);
+	if (record.length != WW_TOKEN_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL, "a token says that it has %d bytes, not %d",
+			record.length, WW_TOKEN_BYTES);
+	if (record.flags & ~FLAGS)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token has flags 0x%x, which this library (%s) does not know",
+			record.flags, WW_VERSION);
 	ww_try(check_fields(&record, &info->array, &has_array));
 	ww_try(check_form(token, &record));
 	info->struct_size = sizeof(*info);
 	info->has_array = has_array;
-	copy_fields(&record, info);
+	info->kind = record.kind;
+	info->access = record.access;
+	info->broker_uid = record.broker_uid;
+	info->offset = record.offset;
+	info->bytes = record.bytes;
+	info->total_bytes = record.total_bytes;
+	info->generation = record.generation;
+	info->flags = record.flags;
+	info->slice = record.slice;
+	memcpy(info->object_id, record.object_id, sizeof(info->object_id));
+	memcpy(info->home_uuid, record.home_uuid, sizeof(info->home_uuid));
+	memcpy(info->broker_id, record.broker_id, sizeof(info->broker_id));
+	memcpy(info->address, record.address, sizeof(info->address));
 	memcpy(content->secret, record.secret, sizeof(content->secret));
 	return WW_OK;
 }
@@ -213,9 +187,15 @@ ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *
 		"ww_token_info");
 }
 
-/* What has no place in a token cannot be seen in one any more. */
-static ww_status check_room(const struct ww_token_info *info)
+ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[WW_SECRET_BYTES],
+	struct ww_token *out_token)
 {
+	struct ww_wire_token record = {.kind = 0};
+	struct ww_array array;
+	struct ww_error reason;
+	bool has_array;
+
+	/* What has no place in a token cannot be seen in one any more. */
 	if (info->kind > UINT16_MAX || info->access > UINT8_MAX || info->flags & ~(uint32_t)FLAGS)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot make a token for an object of kind %" PRIu32 ", access %" PRIu32
@@ -225,40 +205,23 @@ static ww_status check_room(const struct ww_token_info *info)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot make a token: the broker's address has more than %d bytes",
 			WW_ADDRESS_BYTES - 1);
-	return WW_OK;
-}
-
-static void fill_record(const struct ww_token_info *info, struct ww_wire_token *record)
-{
-	memcpy(record->magic, MAGIC, MAGIC_BYTES);
-	record->version = VERSION;
-	record->length = WW_TOKEN_BYTES;
-	record->kind = (uint16_t)info->kind;
-	record->access = (uint8_t)info->access;
-	record->broker_uid = info->broker_uid;
-	record->offset = info->offset;
-	record->bytes = info->bytes;
-	record->total_bytes = info->total_bytes;
-	record->generation = info->generation;
-	record->flags = (uint8_t)info->flags;
-	record->slice = info->slice;
-	memcpy(record->object_id, info->object_id, sizeof(record->object_id));
-	memcpy(record->home_uuid, info->home_uuid, sizeof(record->home_uuid));
-	memcpy(record->broker_id, info->broker_id, sizeof(record->broker_id));
-	memcpy(record->address, info->address, strlen(info->address));
-	ww_array_record_fill(info->has_array ? &info->array : NULL, &record->array);
-}
-
-ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[WW_SECRET_BYTES],
-	struct ww_token *out_token)
-{
-	struct ww_wire_token record = {.kind = 0};
-	struct ww_array array;
-	struct ww_error reason;
-	bool has_array;
-
-	ww_try(check_room(info));
-	fill_record(info, &record);
+	memcpy(record.magic, MAGIC, MAGIC_BYTES);
+	record.version = VERSION;
+	record.length = WW_TOKEN_BYTES;
+	record.kind = (uint16_t)info->kind;
+	record.access = (uint8_t)info->access;
+	record.broker_uid = info->broker_uid;
+	record.offset = info->offset;
+	record.bytes = info->bytes;
+	record.total_bytes = info->total_bytes;
+	record.generation = info->generation;
+	record.flags = (uint8_t)info->flags;
+	record.slice = info->slice;
+	memcpy(record.object_id, info->object_id, sizeof(record.object_id));
+	memcpy(record.home_uuid, info->home_uuid, sizeof(record.home_uuid));
+	memcpy(record.broker_id, info->broker_id, sizeof(record.broker_id));
+	memcpy(record.address, info->address, strlen(info->address));
+	ww_array_record_fill(info->has_array ? &info->array : NULL, &record.array);
 	if (check_fields(&record, &array, &has_array) != WW_OK) {
 		ww_error_save(&reason);
 		return ww_fail(WW_ERR_INVALID, "cannot make a token: %s", reason.message);

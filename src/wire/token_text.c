@@ -81,19 +81,30 @@ static const char *trim(const char *text, size_t *out_length)
 	return text;
 }
 
-/*
- * Return: WW_OK; WW_ERR_PROTOCOL. The letters' spare bits are left to the comparison with the one
- * right text.
- */
-static ww_status read_letters(const char *letters, size_t count, struct ww_token *out_token)
+ww_status ww_token_from_text(const char *text, struct ww_token *out_token)
 {
-	uint8_t *out = out_token->bytes;
+	struct ww_token_content unused;
+	struct ww_token token;
+	size_t length;
+	uint8_t *out;
 	uint32_t bits = 0;
 	unsigned int bit_count = 0;
+	char right[WW_TOKEN_TEXT_BYTES];
 
-	memset(out_token, 0, sizeof(*out_token));
-	for (size_t i = 0; i < count; i++) {
-		const char *letter = memchr(alphabet, letters[i], sizeof(alphabet) - 1);
+	ww_require(text && out_token, "ww_token_from_text: text or out_token is NULL");
+	text = trim(text, &length);
+	if (length < PREFIX_BYTES || memcmp(text, PREFIX, PREFIX_BYTES) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"this text is no token: it does not begin with " PREFIX);
+	if (length > PREFIX_BYTES + LETTERS_MOST)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the text of a token has %zu characters; %d are the most", length,
+			PREFIX_BYTES + LETTERS_MOST);
+	out = token.bytes;
+	memset(&token, 0, sizeof(token));
+	for (size_t i = 0; i < length - PREFIX_BYTES; i++) {
+		const char *letter = memchr(alphabet, (text + PREFIX_BYTES)[i],
+			sizeof(alphabet) - 1);
 
 		if (!letter)
 			return ww_fail(WW_ERR_PROTOCOL,
@@ -107,38 +118,11 @@ static ww_status read_letters(const char *letters, size_t count, struct ww_token
 			*out++ = (uint8_t)(bits >> bit_count);
 		}
 	}
-	return WW_OK;
-}
-
-static ww_status check_only_text(const struct ww_token *token, const char *text, size_t length)
-{
-	char right[WW_TOKEN_TEXT_BYTES];
-
-	write_text(token, right);
+	ww_try(ww_token_read(&token, &unused));
+	write_text(&token, right);
 	if (strlen(right) != length || memcmp(right, text, length) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the text of a token ends with letters that say nothing; copy it again");
-	return WW_OK;
-}
-
-ww_status ww_token_from_text(const char *text, struct ww_token *out_token)
-{
-	struct ww_token_content unused;
-	struct ww_token token;
-	size_t length;
-
-	ww_require(text && out_token, "ww_token_from_text: text or out_token is NULL");
-	text = trim(text, &length);
-	if (length < PREFIX_BYTES || memcmp(text, PREFIX, PREFIX_BYTES) != 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"this text is no token: it does not begin with " PREFIX);
-	if (length > PREFIX_BYTES + LETTERS_MOST)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the text of a token has %zu characters; %d are the most", length,
-			PREFIX_BYTES + LETTERS_MOST);
-	ww_try(read_letters(text + PREFIX_BYTES, length - PREFIX_BYTES, &token));
-	ww_try(ww_token_read(&token, &unused));
-	ww_try(check_only_text(&token, text, length));
 	*out_token = token;
 	return WW_OK;
 }

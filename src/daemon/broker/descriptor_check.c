@@ -44,18 +44,30 @@ static bool memory_is_counted(const int *fds, size_t at, const struct stat *stat
 	return false;
 }
 
-/*
- * Counts the larger of a memory file's size and its allocated bytes. Pages beyond the end can only
- * be allocated before the file is sealed. If there are more of them than the last page of the size
- * explains, the descriptor is refused.
- */
-static ww_status memory_count(const int *fds, size_t at, uint64_t *bytes)
+/* Checks one of the descriptors, and adds its bytes. */
+static ww_status descriptor_check_one(const int *fds, size_t at, size_t count, uint64_t *bytes)
 {
 	struct stat status;
 	uint64_t allocated;
 	uint64_t page;
 	uint64_t size;
 
+	if (kind_is_memory(fds[at]) && !kind_is_sealed(fds[at]))
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"descriptor %zu of %zu is memory that may grow; seal it first (F_SEAL_GROW)",
+			at + 1, count);
+	if (!kind_is_kept(fds[at]))
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"descriptor %zu of %zu is none that the broker keeps; send memory (a memfd that is "
+			"sealed with F_SEAL_GROW), a device of the GPU driver or a pidfd",
+			at + 1, count);
+	if (!kind_is_memory(fds[at]))
+		return WW_OK;
+	/*
+	 * The larger of a memory file's size and its allocated bytes is counted. Pages beyond the
+	 * end can only be allocated before the file is sealed. If there are more of them than the
+	 * last page of the size explains, the descriptor is refused.
+	 */
 	if (fstat(fds[at], &status) < 0 || status.st_size < 0)
 		return ww_fail(WW_ERR_DESCRIPTOR, "the size of memory cannot be found out");
 	size = (uint64_t)status.st_size;
@@ -75,23 +87,6 @@ static ww_status memory_count(const int *fds, size_t at, uint64_t *bytes)
 		return ww_fail(WW_ERR_DESCRIPTOR,
 			"the memory of several descriptors is more than can be counted");
 	return WW_OK;
-}
-
-/* Checks one of the descriptors, and adds its bytes. */
-static ww_status descriptor_check_one(const int *fds, size_t at, size_t count, uint64_t *bytes)
-{
-	if (kind_is_memory(fds[at]) && !kind_is_sealed(fds[at]))
-		return ww_fail(WW_ERR_DESCRIPTOR,
-			"descriptor %zu of %zu is memory that may grow; seal it first (F_SEAL_GROW)",
-			at + 1, count);
-	if (!kind_is_kept(fds[at]))
-		return ww_fail(WW_ERR_DESCRIPTOR,
-			"descriptor %zu of %zu is none that the broker keeps; send memory (a memfd that is "
-			"sealed with F_SEAL_GROW), a device of the GPU driver or a pidfd",
-			at + 1, count);
-	if (!kind_is_memory(fds[at]))
-		return WW_OK;
-	return memory_count(fds, at, bytes);
 }
 
 ww_status descriptor_check(const int *fds, size_t count, uint64_t *out_bytes, bool *out_is_memory)

@@ -38,15 +38,6 @@ void fair_queue_leave(struct peer *peer)
 		ww_list_remove(&peer->account->of_ready);
 }
 
-static size_t count_ready(const struct server *server)
-{
-	size_t count = 0;
-
-	ww_list_for_each (link, &server->ready)
-		count++;
-	return count;
-}
-
 static void on_nothing(uv_idle_t *idle)
 {
 	(void)idle;
@@ -70,23 +61,6 @@ void fair_queue_resume(struct server *server)
 	loop_stay_awake(server);
 }
 
-/* One request of the user whose turn it is. */
-static void account_serve_next(struct server *server)
-{
-	struct ww_list *link = ww_list_take_first(&server->ready);
-	struct account *account = ww_container(link, struct account, of_ready);
-	struct peer *peer;
-
-	if (unread_is_too_much(account)) {
-		ww_list_append(&server->deaf, &account->of_ready);
-		server_retry(server);
-		return;
-	}
-	peer = ww_container(ww_list_take_first(&account->ready), struct peer, of_ready);
-	account_queue(server, account);
-	server->calls->serve(peer); /* may free the account */
-}
-
 /*
  * A single user is served for a while. After one round of several users the loop polls: a served
  * one may have asked again.
@@ -96,12 +70,26 @@ static void on_polled(uv_check_t *check)
 	struct server *server = check->loop->data;
 	uint64_t began_ns = ww_clock_now_ns();
 	size_t served = 0;
-	size_t users;
+	size_t users = 0;
 
 	server->calls->close_hung_up(server);
-	users = count_ready(server);
+	ww_list_for_each (link, &server->ready)
+		users++;
 	while (!ww_list_is_empty(&server->ready)) {
-		account_serve_next(server);
+		struct ww_list *link = ww_list_take_first(&server->ready);
+		struct account *account = ww_container(link, struct account, of_ready);
+
+		/* The user whose turn it is gets one request served. */
+		if (unread_is_too_much(account)) {
+			ww_list_append(&server->deaf, &account->of_ready);
+			server_retry(server);
+		} else {
+			struct peer *peer = ww_container(ww_list_take_first(&account->ready),
+				struct peer, of_ready);
+
+			account_queue(server, account);
+			server->calls->serve(peer); /* may free the account */
+		}
 		served++;
 		if ((users > 1 && served >= users) ||
 			ww_clock_now_ns() - began_ns > FAIR_QUEUE_SLICE_NS)

@@ -262,15 +262,6 @@ static void peer_add(struct peer *peer)
 	peer_listen(peer);
 }
 
-/* Descriptors in the socket's queue of an untrusted user must not be released by this process. */
-static void peer_close_socket(struct peer *peer)
-{
-	if (peer->is_trusted)
-		ww_fd_close(peer->socket);
-	else
-		receiver_close_socket(peer->server, peer->socket);
-}
-
 /* Frees the peer, its socket, and what it was charged. */
 static void peer_release(struct peer *peer)
 {
@@ -281,14 +272,14 @@ static void peer_release(struct peer *peer)
 	}
 	ww_list_remove(&peer->of_server);
 	uv_close((uv_handle_t *)&peer->poll, free_peer);
-	peer_close_socket(peer);
-}
-
-static void peer_drop_refused(struct peer *peer)
-{
-	peer->server->refused_count--;
-	peer->account->refused--;
-	peer_release(peer);
+	/*
+	 * Descriptors in the socket's queue of an untrusted user must not be released by this
+	 * process.
+	 */
+	if (peer->is_trusted)
+		ww_fd_close(peer->socket);
+	else
+		receiver_close_socket(peer->server, peer->socket);
 }
 
 /* Frees the refused connections that have read the reason. */
@@ -300,8 +291,11 @@ static void peers_drop_refused(struct server *server)
 		struct peer *peer = ww_container(link, struct peer, of_server);
 
 		link = link->next;
-		if (unread_is_none(peer))
-			peer_drop_refused(peer);
+		if (unread_is_none(peer)) {
+			peer->server->refused_count--;
+			peer->account->refused--;
+			peer_release(peer);
+		}
 	}
 }
 

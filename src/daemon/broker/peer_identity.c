@@ -20,11 +20,19 @@
 
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux */
 
-/* Asks for the groups of the process: its own first, then the others. */
-static ww_status peer_identify_groups(struct peer *peer)
+ww_status peer_identify(struct peer *peer)
 {
-	socklen_t length = 0;
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
 
+	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
+		return ww_fail_errno(errno, NULL, "cannot find out which process connected");
+	peer->pid = credentials.pid > 0 ? (uint32_t)credentials.pid : 0;
+	peer->uid = credentials.uid;
+	peer->gid = credentials.gid;
+	peer->is_trusted = peer->uid == 0 || peer->uid == geteuid();
+	/* The groups of the process come next: its own first, then the others. */
+	length = 0;
 	(void)getsockopt(peer->socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &length);
 	if (length > GROUPS_MAX * sizeof(gid_t))
 		length = 0;
@@ -37,20 +45,6 @@ static ww_status peer_identify_groups(struct peer *peer)
 		getsockopt(peer->socket, SOL_SOCKET, SO_PEERGROUPS, peer->gids + 1, &length) == 0)
 		peer->gid_count += length / sizeof(gid_t);
 	return WW_OK;
-}
-
-ww_status peer_identify(struct peer *peer)
-{
-	struct ucred credentials;
-	socklen_t length = sizeof(credentials);
-
-	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-		return ww_fail_errno(errno, NULL, "cannot find out which process connected");
-	peer->pid = credentials.pid > 0 ? (uint32_t)credentials.pid : 0;
-	peer->uid = credentials.uid;
-	peer->gid = credentials.gid;
-	peer->is_trusted = peer->uid == 0 || peer->uid == geteuid();
-	return peer_identify_groups(peer);
 }
 
 int peer_open_pidfd(const struct peer *peer)

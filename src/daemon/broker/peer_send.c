@@ -133,18 +133,6 @@ static ww_status queued_packet_add(struct peer *peer, const void *packet, size_t
 	return WW_OK;
 }
 
-/*
- * If a peer sends requests and does not read the answers, descriptors pile up in its socket, and
- * the kernel limits these for each user. The bound is where the kernel says "writable" again.
- */
-static void peer_pause_if_unread(struct peer *peer, uint32_t in_socket)
-{
-	if (in_socket > UNREAD_ROOM / 4) {
-		peer->is_paused = true;
-		peer_listen(peer);
-	}
-}
-
 /* Errors that may pass soon. */
 static bool is_scarce(ww_status status)
 {
@@ -193,8 +181,15 @@ ww_status peer_send(struct peer *peer, const void *packet, size_t bytes, const i
 		return status;
 	}
 	in_socket = unread_measure(peer);
-	if (fd_count > 0)
-		peer_pause_if_unread(peer, in_socket);
+	/*
+	 * If a peer sends requests and does not read the answers, descriptors pile up in its
+	 * socket, and the kernel limits these for each user. The bound is where the kernel says
+	 * "writable" again.
+	 */
+	if (fd_count > 0 && in_socket > UNREAD_ROOM / 4) {
+		peer->is_paused = true;
+		peer_listen(peer);
+	}
 	return WW_OK;
 }
 

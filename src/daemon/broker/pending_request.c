@@ -162,9 +162,10 @@ void wait_end_all(struct peer *peer)
 		wait_end(ww_container(peer->waits.next, struct wait, of_peer));
 }
 
-/* The next wait for this very name, from a node on. */
-static struct wait *wait_find_next(struct ww_map_node *node, const char *name)
+static struct wait *wait_find_first(struct server *server, const char *name)
 {
+	struct ww_map_node *node = ww_map_first(&server->waits_by_name, key_hash_name(name));
+
 	for (; node; node = ww_map_next(node)) {
 		struct wait *wait = ww_container(node, struct wait, by_name);
 
@@ -172,11 +173,6 @@ static struct wait *wait_find_next(struct ww_map_node *node, const char *name)
 			return wait;
 	}
 	return NULL;
-}
-
-static struct wait *wait_find_first(struct server *server, const char *name)
-{
-	return wait_find_next(ww_map_first(&server->waits_by_name, key_hash_name(name)), name);
 }
 
 void wait_name_ready(struct server *server, struct name name)

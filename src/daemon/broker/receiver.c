@@ -112,18 +112,6 @@ static pid_t receiver_clone(struct server *server)
 	return pid;
 }
 
-/*
- * Puts a descriptor without meaning at the reserved number, so that the kernel does not give it
- * out.
- */
-static ww_status receiver_reserve_slot(struct server *server)
-{
-	if (dup3(SUPERVISOR_LISTENER, server->receiver_slot, O_CLOEXEC) < 0)
-		return ww_fail_errno(errno, NULL, "cannot reserve descriptor %d",
-			server->receiver_slot);
-	return WW_OK;
-}
-
 static ww_status receiver_start_process(struct server *server, pid_t *out_pid, int *out_socket)
 {
 	WW_AUTO_FD int ours = -1;
@@ -141,7 +129,13 @@ static ww_status receiver_start_process(struct server *server, pid_t *out_pid, i
 	if (*out_pid < 0)
 		ww_fail_errno(errno, "raise the limit of processes (TasksMax, ulimit -u)",
 			"the broker cannot start a process that receives descriptors");
-	ww_try(receiver_reserve_slot(server));
+	/*
+	 * Put a descriptor without meaning at the reserved number, so that the kernel does not give
+	 * it out.
+	 */
+	if (dup3(SUPERVISOR_LISTENER, server->receiver_slot, O_CLOEXEC) < 0)
+		return ww_fail_errno(errno, NULL, "cannot reserve descriptor %d",
+			server->receiver_slot);
 	if (*out_pid < 0)
 		return ww_error_last()->status;
 	*out_socket = ww_fd_steal(&ours);
@@ -424,24 +418,6 @@ static bool answer_is_whole(const struct receiver_answer *answer, size_t bytes, 
 		(size_t)__builtin_popcount(answer->kept) == fd_count;
 }
 
-/* The kept descriptors come in order; the others become -1 in their places. */
-static void peer_place_fds(struct peer *peer, const struct receiver_answer *answer, const int *fds)
-{
-	size_t used = 0;
-
-	peer->fd_count = answer->fd_count;
-	for (size_t i = 0; i < peer->fd_count; i++)
-		peer->fds[i] = answer->kept >> i & 1 ? fds[used++] : -1;
-}
-
-static void peer_receive_answer(struct peer *peer, const struct receiver_answer *answer)
-{
-	if (answer->status < 0)
-		ww_fail(answer->status, "%.*s", (int)sizeof(answer->message) - 1, answer->message);
-	peer->server->calls->receive(peer, answer->status, answer->packet, answer->bytes);
-	peer->server->calls->go_on(peer);
-}
-
 static void on_answer(uv_poll_t *poll, int error, int events)
 {
 	static struct receiver_answer answer;
@@ -466,8 +442,17 @@ static void on_answer(uv_poll_t *poll, int error, int events)
 		receiver_end(receiver, RECEIVER_ENDING);
 	receiver_take_next(receiver);
 	if (peer && is_good) {
-		peer_place_fds(peer, &answer, fds);
-		peer_receive_answer(peer, &answer);
+		size_t used = 0;
+
+		/* The kept descriptors come in order; the others become -1 in their places. */
+		peer->fd_count = answer.fd_count;
+		for (size_t i = 0; i < peer->fd_count; i++)
+			peer->fds[i] = answer.kept >> i & 1 ? fds[used++] : -1;
+		if (answer.status < 0)
+			ww_fail(answer.status, "%.*s", (int)sizeof(answer.message) - 1,
+				answer.message);
+		peer->server->calls->receive(peer, answer.status, answer.packet, answer.bytes);
+		peer->server->calls->go_on(peer);
 		return;
 	}
 	descriptor_close_all(receiver->server, receiver->account, fds, fd_count);
@@ -561,15 +546,6 @@ static bool socket_has_packets(int socket)
 		(header.msg_flags & MSG_CTRUNC);
 }
 
-static ww_status closer_start(struct server *server)
-{
-	if (server->closer_count >= CLOSERS_MOST)
-		return ww_fail(WW_ERR_LIMIT, "%d processes close sockets", CLOSERS_MOST);
-	ww_try(receiver_start_process(server, &server->closer_pid, &server->closer));
-	server->closer_count++;
-	return WW_OK;
-}
-
 /*
  * Sends a socket to the process that closes sockets. If that is too slow, it is killed, and another
  * one started.
@@ -585,7 +561,10 @@ static ww_status closer_send_socket(struct server *server, int socket)
 	if (status != WW_NOT_READY && status != WW_ERR_PEER_LOST)
 		return status;
 	closer_end(server);
-	ww_try(closer_start(server));
+	if (server->closer_count >= CLOSERS_MOST)
+		return ww_fail(WW_ERR_LIMIT, "%d processes close sockets", CLOSERS_MOST);
+	ww_try(receiver_start_process(server, &server->closer_pid, &server->closer));
+	server->closer_count++;
 	return receiver_send_request(server, server->closer, RECEIVER_CLOSE, socket);
 }
 

@@ -70,12 +70,21 @@ static bool log_may_write(struct server *server, uid_t uid)
 	return true;
 }
 
-/* A reason may quote a client: characters that are not printable ASCII are replaced. */
-static void copy_reason(char reason[REASON_MOST], ww_status status)
+static void refusal_log(const struct peer *peer, const char *what, ww_status status)
 {
-	const struct ww_error *record = ww_error_last();
+	struct server *server = peer->server;
+	char reason[REASON_MOST];
+	const struct ww_error *record;
 	size_t length = 0;
 
+	if (!is_to_be_logged(status))
+		return;
+	if (!log_may_write(server, peer->uid)) {
+		server->unlogged++;
+		return;
+	}
+	/* A reason may quote a client: characters that are not printable ASCII are replaced. */
+	record = ww_error_last();
 	if (record->status == status) {
 		for (; length < REASON_MOST - 1 && record->message[length]; length++) {
 			char letter = record->message[length];
@@ -86,20 +95,6 @@ static void copy_reason(char reason[REASON_MOST], ww_status status)
 		}
 	}
 	reason[length] = '\0';
-}
-
-static void refusal_log(const struct peer *peer, const char *what, ww_status status)
-{
-	struct server *server = peer->server;
-	char reason[REASON_MOST];
-
-	if (!is_to_be_logged(status))
-		return;
-	if (!log_may_write(server, peer->uid)) {
-		server->unlogged++;
-		return;
-	}
-	copy_reason(reason, status);
 	admin_log("refused: uid %" PRIu32 " pid %" PRIu32 " %s %s: %s (not logged so far: %" PRIu64
 		  ")",
 		(uint32_t)peer->uid, peer->pid, what, ww_status_name(status), reason,

@@ -31,32 +31,6 @@
 
 /* --- opening a connection --- */
 
-static ww_status hello_choose_version(const struct ww_wire_hello *hello, uint16_t *out_version)
-{
-	if (hello->least > hello->most || hello->most < WW_WIRE_LEAST ||
-		hello->least > WW_WIRE_VERSION)
-		return ww_fail(WW_ERR_VERSION,
-			"the client speaks versions %u to %u of the protocol, this broker (%s) %d to %d; "
-			"use versions of Warpway that are closer to each other",
-			hello->least, hello->most, WW_VERSION, WW_WIRE_LEAST, WW_WIRE_VERSION);
-	*out_version = hello->most < WW_WIRE_VERSION ? hello->most : WW_WIRE_VERSION;
-	return WW_OK;
-}
-
-/* Whether the holder with this process id is the process that connects now. */
-static ww_status holder_check_same(const struct peer *peer, const struct holder *holder)
-{
-	const struct ww_layout_holder_record *record = holder_record(&peer->server->registry,
-		holder);
-
-	if (record->uid != peer->uid || record->pid != peer->pid)
-		return ww_fail(WW_ERR_ACCESS,
-			"this process id belongs to another process (pid %" PRIu32 ", user %" PRIu32
-			"); each process makes its own",
-			record->pid, record->uid);
-	return WW_OK;
-}
-
 static ww_status holder_enter(struct peer *peer, const struct ww_wire_hello *hello,
 	struct holder **out_holder)
 {
@@ -71,25 +45,6 @@ static ww_status holder_enter(struct peer *peer, const struct ww_wire_hello *hel
 	if (status < 0)
 		holder_end(registry, *out_holder);
 	return status;
-}
-
-/* Finds the process, or adds it. @out_known: it was here before the broker was restarted. */
-static ww_status peer_find_holder(struct peer *peer, const struct ww_wire_hello *hello,
-	bool *out_known)
-{
-	struct holder *holder = holder_find(&peer->server->registry, hello->process_id);
-
-	*out_known = false;
-	if (holder) {
-		ww_try(holder_check_same(peer, holder));
-		*out_known = ww_list_is_empty(&holder->peers);
-	} else {
-		ww_try(holder_enter(peer, hello, &holder));
-	}
-	peer->holder = holder;
-	holder_attach(&peer->server->registry, holder);
-	ww_list_append(&holder->peers, &peer->of_holder);
-	return WW_OK;
 }
 
 static void holder_expect_confirmation(struct holder *holder)
@@ -108,9 +63,34 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 	bool is_known = false;
 
 	peer->is_last = true; /* until all of this has succeeded */
-	ww_try(hello_choose_version(hello, &welcome.version));
-	if (!hello->watcher)
-		ww_try(peer_find_holder(peer, hello, &is_known));
+	if (hello->least > hello->most || hello->most < WW_WIRE_LEAST ||
+		hello->least > WW_WIRE_VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"the client speaks versions %u to %u of the protocol, this broker (%s) %d to %d; "
+			"use versions of Warpway that are closer to each other",
+			hello->least, hello->most, WW_VERSION, WW_WIRE_LEAST, WW_WIRE_VERSION);
+	welcome.version = hello->most < WW_WIRE_VERSION ? hello->most : WW_WIRE_VERSION;
+	if (!hello->watcher) {
+		struct holder *holder = holder_find(&peer->server->registry, hello->process_id);
+
+		is_known = false;
+		if (holder) {
+			const struct ww_layout_holder_record
+				*record = holder_record(&peer->server->registry, holder);
+
+			if (record->uid != peer->uid || record->pid != peer->pid)
+				return ww_fail(WW_ERR_ACCESS,
+					"this process id belongs to another process (pid %" PRIu32
+					", user %" PRIu32 "); each process makes its own",
+					record->pid, record->uid);
+			is_known = ww_list_is_empty(&holder->peers);
+		} else {
+			ww_try(holder_enter(peer, hello, &holder));
+		}
+		peer->holder = holder;
+		holder_attach(&peer->server->registry, holder);
+		ww_list_append(&holder->peers, &peer->of_holder);
+	}
 	if (is_known)
 		holder_expect_confirmation(peer->holder);
 	peer->is_last = false;
@@ -120,26 +100,6 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 	welcome.restarts = peer->server->setup->restarts;
 	registry_id(&peer->server->registry, welcome.broker_id);
 	return peer_answer(peer, header->serial, welcome, &welcome);
-}
-
-/* Releases the objects that the holder did not confirm. Return: how many. */
-static uint32_t holder_release_unconfirmed(struct peer *peer)
-{
-	struct holder *holder = peer->holder;
-	struct ww_list *link = holder->holds.next;
-	uint32_t count = 0;
-
-	holder->is_confirming = false;
-	while (link != &holder->holds) {
-		struct hold *hold = ww_container(link, struct hold, of_holder);
-
-		link = link->next;
-		if (!hold->is_confirmed) {
-			request_let_go(peer, hold);
-			count++;
-		}
-	}
-	return count;
 }
 
 /*
@@ -168,8 +128,24 @@ static ww_status on_confirm(void *context, const struct ww_wire_header *header,
 		else
 			unknown[confirmed.unknown.count++] = held;
 	}
-	if (confirm->last && peer->holder->is_confirming)
-		confirmed.released = holder_release_unconfirmed(peer);
+	if (confirm->last && peer->holder->is_confirming) {
+		struct holder *holder = peer->holder;
+		struct ww_list *link = holder->holds.next;
+		uint32_t count = 0;
+
+		/* The objects that the holder did not confirm are released. */
+		holder->is_confirming = false;
+		while (link != &holder->holds) {
+			struct hold *hold = ww_container(link, struct hold, of_holder);
+
+			link = link->next;
+			if (!hold->is_confirmed) {
+				request_let_go(peer, hold);
+				count++;
+			}
+		}
+		confirmed.released = count;
+	}
 	return peer_answer(peer, header->serial, confirmed, &confirmed);
 }
 
@@ -302,21 +278,6 @@ static bool request_is_for_watchers(uint16_t code)
 	return code == WW_WIRE_WATCH || code == WW_WIRE_STATUS;
 }
 
-static ww_status request_check_order(const struct peer *peer, const struct ww_wire_header *header)
-{
-	if ((header->code == WW_WIRE_HELLO) != (peer->version == 0))
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a connection begins with one hello, and has no other; this is %s",
-			ww_wire_name(header->code));
-	if (peer->is_watcher && !request_is_for_watchers(header->code))
-		return ww_fail(WW_ERR_PROTOCOL, "a watcher's connection cannot be used to %s",
-			ww_wire_name(header->code));
-	if (header->serial == 0 && header->code != WW_WIRE_RELEASE)
-		return ww_fail(WW_ERR_PROTOCOL, "a %s needs a serial number that is not 0",
-			ww_wire_name(header->code));
-	return WW_OK;
-}
-
 static bool status_breaks_protocol(ww_status status)
 {
 	return status == WW_ERR_PROTOCOL || status == WW_ERR_TRUNCATED;
@@ -331,8 +292,20 @@ void request_handle(struct peer *peer, const uint8_t *packet, size_t bytes)
 	uint16_t code = status == WW_OK ? header.code : 0;
 
 	refusal_count_request(peer, code);
-	if (status == WW_OK)
-		status = request_check_order(peer, &header);
+	if (status == WW_OK) {
+		if ((header.code == WW_WIRE_HELLO) != (peer->version == 0))
+			status = ww_fail(WW_ERR_PROTOCOL,
+				"a connection begins with one hello, and has no other; this is %s",
+				ww_wire_name(header.code));
+		else if (peer->is_watcher && !request_is_for_watchers(header.code))
+			status = ww_fail(WW_ERR_PROTOCOL,
+				"a watcher's connection cannot be used to %s",
+				ww_wire_name(header.code));
+		else if (header.serial == 0 && header.code != WW_WIRE_RELEASE)
+			status = ww_fail(WW_ERR_PROTOCOL,
+				"a %s needs a serial number that is not 0",
+				ww_wire_name(header.code));
+	}
 	if (status == WW_OK)
 		status = ww_wire_dispatch(&handlers, peer,
 			peer->version ? peer->version : WW_WIRE_LEAST, packet, bytes,

@@ -27,41 +27,6 @@
 /* The first version in which a remove can end a memory. */
 #define REMOVE_END_VERSION 8
 
-/*
- * The name does not exist. If the creator of an object that stays inside of the same outer object
- * has ended, the name will never come. That status is sent here, since returning it would mean that
- * the supervisor is gone.
- */
-static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wire_get *get,
-	bool waits)
-{
-	const struct object *outer = request_find_outer(peer, get->name);
-
-	if (outer && outer->extra->nesting && outer->extra->nesting->is_left) {
-		peer_send_error(peer, serial,
-			wait_fail_left(get->name, outer->extra->nesting->left_pid));
-		return WW_OK;
-	}
-	if (waits)
-		return wait_for_name(peer, serial, get);
-	return request_fail_not_found(get->name);
-}
-
-static ww_status get_check(const struct peer *peer, const struct ww_wire_get *get)
-{
-	ww_try(request_check_name(peer, get->name));
-	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
-	return request_check_get_inside(peer, get->name, get->access);
-}
-
-/* Inside an object that was removed no name comes any more, and nothing would end the wait. */
-static bool get_waits(const struct peer *peer, const struct ww_wire_get *get)
-{
-	return get->flags & WW_WIRE_GET_FLAG_WAIT &&
-		(!ww_name_is_inside(get->name) || request_find_outer(peer, get->name));
-}
-
 ww_status request_get(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_get *get)
 {
@@ -70,11 +35,33 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 	ww_status status;
 	bool waits;
 
-	ww_try(get_check(peer, get));
-	waits = get_waits(peer, get);
+	ww_try(request_check_name(peer, get->name));
+	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
+	ww_try(request_check_get_inside(peer, get->name, get->access));
+	/*
+	 * Inside an object that was removed no name comes any more, and nothing would end the wait.
+	 */
+	waits = get->flags & WW_WIRE_GET_FLAG_WAIT &&
+		(!ww_name_is_inside(get->name) || request_find_outer(peer, get->name));
 	name = name_find(&peer->server->registry, get->name);
-	if (!name.object)
-		return get_miss(peer, header->serial, get, waits);
+	if (!name.object) {
+		const struct object *outer = request_find_outer(peer, get->name);
+
+		/*
+		 * The name does not exist. If the creator of an object that stays inside of the
+		 * same outer object has ended, the name will never come. That status is sent here,
+		 * since returning it would mean that the supervisor is gone.
+		 */
+		if (outer && outer->extra->nesting && outer->extra->nesting->is_left) {
+			peer_send_error(peer, header->serial,
+				wait_fail_left(get->name, outer->extra->nesting->left_pid));
+			return WW_OK;
+		}
+		if (waits)
+			return wait_for_name(peer, header->serial, get);
+		return request_fail_not_found(get->name);
+	}
 	status = grant_check(peer, name, get);
 	if (status == WW_OK)
 		return grant_send(peer, header->serial, name, get->access, NULL);
@@ -94,31 +81,6 @@ static ww_status object_check_sealed(const struct ww_layout_object_record *recor
 		return ww_fail(WW_ERR_ACCESS,
 			"the object is sealed, for reading only; use WW_ACCESS_READ");
 	return WW_OK;
-}
-
-/* @delivery: that the secret opens; NULL: none */
-static ww_status import_check(const struct registry *registry, const struct object *object,
-	const struct hold *delivery, const struct ww_wire_import *import)
-{
-	const struct ww_layout_object_record *record = object_record(registry, object);
-	uint8_t granted = delivery ? hold_record(registry, delivery)->access : 0;
-	bool may_write = granted == WW_WIRE_ACCESS_WRITE ||
-		key_is_secret(record->write_secret, import->secret);
-	bool may_read = granted || key_is_secret(record->read_secret, import->secret);
-
-	if (!may_write && !may_read)
-		return ww_fail(WW_ERR_ACCESS,
-			"the token's secret does not open the object (any more): the token was imported "
-			"as often as it may be, was revoked, or is forged; ask for a new one");
-	if (import->access == WW_WIRE_ACCESS_WRITE && !may_write)
-		return ww_fail(WW_ERR_ACCESS,
-			"the token was made for reading only; use WW_ACCESS_READ");
-	if (record->state == WW_WIRE_STATE_WRITING)
-		return ww_fail(WW_ERR_STATE,
-			"the token's object is still being written, by process %" PRIu32
-			"; wait for it by name",
-			record->maker_pid);
-	return object_check_sealed(record, import->access);
 }
 
 static ww_status import_send(struct peer *peer, uint32_t serial, struct object *object,
@@ -160,6 +122,10 @@ ww_status request_import(void *context, const struct ww_wire_header *header,
 	struct object *object = object_find_id(registry, import->id);
 	struct hold *delivery;
 	bool is_new;
+	const struct ww_layout_object_record *record;
+	uint8_t granted;
+	bool may_write;
+	bool may_read;
 
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
@@ -167,56 +133,30 @@ ww_status request_import(void *context, const struct ww_wire_header *header,
 	delivery = delivery_find(registry, object, import->secret);
 	if (import_is_repeated(peer, header, object, delivery, import))
 		return import_send(peer, header->serial, object, import->access);
-	ww_try(import_check(registry, object, delivery, import));
+	record = object_record(registry, object);
+	granted = delivery ? hold_record(registry, delivery)->access : 0;
+	may_write = granted == WW_WIRE_ACCESS_WRITE ||
+		key_is_secret(record->write_secret, import->secret);
+	may_read = granted || key_is_secret(record->read_secret, import->secret);
+	if (!may_write && !may_read)
+		return ww_fail(WW_ERR_ACCESS,
+			"the token's secret does not open the object (any more): the token was imported "
+			"as often as it may be, was revoked, or is forged; ask for a new one");
+	if (import->access == WW_WIRE_ACCESS_WRITE && !may_write)
+		return ww_fail(WW_ERR_ACCESS,
+			"the token was made for reading only; use WW_ACCESS_READ");
+	if (record->state == WW_WIRE_STATE_WRITING)
+		return ww_fail(WW_ERR_STATE,
+			"the token's object is still being written, by process %" PRIu32
+			"; wait for it by name",
+			record->maker_pid);
+	ww_try(object_check_sealed(record, import->access));
 	is_new = !hold_find(registry, peer->holder, object);
 	ww_try(import_send(peer, header->serial, object, import->access));
 	if (delivery)
 		delivery_use(registry, delivery, peer->holder);
 	else if (is_new)
 		hold_use_escrow(registry, object, import->access);
-	return WW_OK;
-}
-
-static ww_status export_check(const struct peer *peer, const struct object *object,
-	const struct hold *hold, const struct ww_wire_export *export)
-{
-	const struct registry *registry = &peer->server->registry;
-	uint64_t most_ns = config_escrow_max_ns(peer->server->setup->config);
-
-	if (!object || !hold)
-		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot export an object that this process does not hold in this broker; if it was ended "
-			"or never put, put it (again)");
-	/* First, because a process asks for the secret of what it holds also to map it. */
-	ww_try(object_check_sealed(object_record(registry, object), export->access));
-	if (export->access > hold_record(registry, hold)->access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot export for writing what this process has for reading only; use WW_ACCESS_READ");
-	if (export->escrow_ns > most_ns)
-		return ww_fail(WW_ERR_INVALID,
-			"an escrow of %" PRIu64 " s is longer than this broker allows (%" PRIu64
-			" s, escrow_max_s in warpwayd.conf)",
-			export->escrow_ns / 1000000000, most_ns / 1000000000);
-	if (export->flags & ~(uint32_t)WW_WIRE_EXPORT_FLAG_DELIVERY)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for an export", export->flags);
-	if (export->flags && (export->uses == 0 || export->escrow_ns == 0))
-		return ww_fail(WW_ERR_INVALID,
-			"a delivery has a number of uses, and a time that it lasts after its exporter");
-	return WW_OK;
-}
-
-/* The secret and the number of a delivery are its own. */
-static ww_status export_deliver(struct peer *peer, struct object *object,
-	const struct ww_wire_export *export, struct ww_wire_exported *out_exported)
-{
-	struct registry *registry = &peer->server->registry;
-	const struct ww_layout_hold_record *record;
-	struct hold *hold;
-
-	ww_try(delivery_make(registry, peer->holder, object, export, &hold));
-	record = hold_record(registry, hold);
-	out_exported->delivery = record->delivery;
-	memcpy(out_exported->secret, record->secret, sizeof(out_exported->secret));
 	return WW_OK;
 }
 
@@ -243,12 +183,38 @@ ww_status request_export(void *context, const struct ww_wire_header *header,
 	struct object *object = object_find_id(registry, export->id);
 	struct hold *hold = object ? hold_find(registry, peer->holder, object) : NULL;
 	struct ww_wire_exported exported = {0};
+	uint64_t most_ns = config_escrow_max_ns(peer->server->setup->config);
 
-	ww_try(export_check(peer, object, hold, export));
-	if (export->flags & WW_WIRE_EXPORT_FLAG_DELIVERY)
-		ww_try(export_deliver(peer, object, export, &exported));
-	else
+	if (!object || !hold)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot export an object that this process does not hold in this broker; if it was ended "
+			"or never put, put it (again)");
+	/* First, because a process asks for the secret of what it holds also to map it. */
+	ww_try(object_check_sealed(object_record(registry, object), export->access));
+	if (export->access > hold_record(registry, hold)->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what this process has for reading only; use WW_ACCESS_READ");
+	if (export->escrow_ns > most_ns)
+		return ww_fail(WW_ERR_INVALID,
+			"an escrow of %" PRIu64 " s is longer than this broker allows (%" PRIu64
+			" s, escrow_max_s in warpwayd.conf)",
+			export->escrow_ns / 1000000000, most_ns / 1000000000);
+	if (export->flags & ~(uint32_t)WW_WIRE_EXPORT_FLAG_DELIVERY)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for an export", export->flags);
+	if (export->flags && (export->uses == 0 || export->escrow_ns == 0))
+		return ww_fail(WW_ERR_INVALID,
+			"a delivery has a number of uses, and a time that it lasts after its exporter");
+	if (export->flags & WW_WIRE_EXPORT_FLAG_DELIVERY) {
+		const struct ww_layout_hold_record *record;
+
+		/* The secret and the number of a delivery are its own. */
+		ww_try(delivery_make(registry, peer->holder, object, export, &hold));
+		record = hold_record(registry, hold);
+		exported.delivery = record->delivery;
+		memcpy(exported.secret, record->secret, sizeof(exported.secret));
+	} else {
 		ww_try(export_plainly(peer, object, export, &exported));
+	}
 	exported.generation = object_record(registry, object)->generation;
 	return peer_answer(peer, header->serial, exported, &exported);
 }
@@ -374,18 +340,6 @@ static ww_status remove_one(struct peer *peer, const struct ww_wire_header *head
 	return WW_OK;
 }
 
-static ww_status remove_check(const struct peer *peer, const struct ww_wire_remove *remove,
-	bool has_id)
-{
-	uint32_t known = peer->version < REMOVE_END_VERSION ? 0 : WW_WIRE_REMOVE_FLAG_END;
-
-	if (remove->flags & ~known)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
-	if (!remove->name[0] && has_id && remove->flags)
-		return WW_OK;
-	return request_check_name(peer, remove->name);
-}
-
 ww_status request_remove(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove)
 {
@@ -395,8 +349,12 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	struct name name = name_find(registry, remove->name);
 	struct name replacement = name_find_replacement(registry, remove->name);
 	bool has_id = memcmp(remove->id, any, sizeof(any)) != 0;
+	uint32_t known = peer->version < REMOVE_END_VERSION ? 0 : WW_WIRE_REMOVE_FLAG_END;
 
-	ww_try(remove_check(peer, remove, has_id));
+	if (remove->flags & ~known)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
+	if (remove->name[0] || !has_id || !remove->flags)
+		ww_try(request_check_name(peer, remove->name));
 	if (has_id)
 		return remove_one(peer, header, remove);
 	if (!name.object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))

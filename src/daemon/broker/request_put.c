@@ -47,22 +47,6 @@ static bool put_is_fd_access(const struct peer *peer, uint8_t access, uint8_t mo
 	return access > 0 && access <= most;
 }
 
-static ww_status put_check_fd_access(const struct peer *peer, const struct ww_wire_put *put,
-	size_t fd_count)
-{
-	uint8_t most = peer->version < LAST_WILL_VERSION ? FD_ACCESSES : LAST_WILL_ACCESS;
-
-	for (size_t i = 0; i < WW_WIRE_FDS; i++) {
-		uint8_t access = put->fd_access[i];
-
-		if (i < fd_count ? !put_is_fd_access(peer, access, most) : access != 0)
-			return ww_fail(WW_ERR_INVALID,
-				"fd_access of descriptor %zu is %u; 1 to %u for each that comes, 0 behind",
-				i, access, most);
-	}
-	return WW_OK;
-}
-
 /*
  * Readers of an object may put objects inside of it. If the outer object has descriptors, these
  * must not stay in it.
@@ -80,24 +64,11 @@ static ww_status check_stays(const struct peer *peer, const char *name, const ui
 	return WW_OK;
 }
 
-static ww_status put_check_flags(const struct peer *peer, const struct ww_wire_put *put)
-{
-	uint32_t known = WW_WIRE_PUT_FLAG_REPLACE;
-
-	if (peer->version >= STAYS_VERSION)
-		known |= WW_WIRE_PUT_FLAG_STAYS;
-	if (peer->version >= FURTHER_VERSION)
-		known |= WW_WIRE_PUT_FLAG_FURTHER;
-
-	if (put->flags & ~known)
-		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a put", put->flags);
-	return put->flags & WW_WIRE_PUT_FLAG_STAYS
-		? check_stays(peer, put->name, put->fd_access, peer->fd_count)
-		: WW_OK;
-}
-
 static ww_status put_check(const struct peer *peer, const struct ww_wire_put *put)
 {
+	uint8_t most;
+	uint32_t known;
+
 	if (put->name[0])
 		ww_try(request_check_name(peer, put->name));
 	if (put->kind == 0)
@@ -117,20 +88,26 @@ static ww_status put_check(const struct peer *peer, const struct ww_wire_put *pu
 	if (put->life == WW_WIRE_LIFE_KEPT && !put->name[0])
 		return ww_fail(WW_ERR_INVALID,
 			"an object without a name cannot be kept: no other process could remove it; give it a name");
-	ww_try(put_check_fd_access(peer, put, peer->fd_count));
-	ww_try(request_check_inside(peer, put->name, WW_WIRE_ACCESS_READ));
-	return put_check_flags(peer, put);
-}
+	most = peer->version < LAST_WILL_VERSION ? FD_ACCESSES : LAST_WILL_ACCESS;
+	for (size_t i = 0; i < WW_WIRE_FDS; i++) {
+		uint8_t access = put->fd_access[i];
 
-static ww_status put_choose_group(const struct peer *peer, const struct ww_wire_put *put,
-	gid_t *out_gid)
-{
-	*out_gid = put->gid == UINT32_MAX ? peer->gid : put->gid;
-	if (peer->uid != 0 && !peer_has_group(peer, *out_gid))
-		return ww_fail(WW_ERR_ACCESS,
-			"user %u is not in group %u; give an object to a group you are in",
-			peer->uid, *out_gid);
-	return WW_OK;
+		if (i < peer->fd_count ? !put_is_fd_access(peer, access, most) : access != 0)
+			return ww_fail(WW_ERR_INVALID,
+				"fd_access of descriptor %zu is %u; 1 to %u for each that comes, 0 behind",
+				i, access, most);
+	}
+	ww_try(request_check_inside(peer, put->name, WW_WIRE_ACCESS_READ));
+	known = WW_WIRE_PUT_FLAG_REPLACE;
+	if (peer->version >= STAYS_VERSION)
+		known |= WW_WIRE_PUT_FLAG_STAYS;
+	if (peer->version >= FURTHER_VERSION)
+		known |= WW_WIRE_PUT_FLAG_FURTHER;
+	if (put->flags & ~known)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a put", put->flags);
+	return put->flags & WW_WIRE_PUT_FLAG_STAYS
+		? check_stays(peer, put->name, put->fd_access, peer->fd_count)
+		: WW_OK;
 }
 
 static ww_status put_check_name(const struct peer *peer, const struct ww_wire_put *put,
@@ -168,22 +145,6 @@ static ww_status put_fail_differs(const struct registry *registry, struct name n
 		lives[name_read(registry, name).life - 1], states[record->state - 1], what);
 }
 
-/*
- * If a put is repeated because its answer was lost, it says the same. A put cannot change an
- * object.
- */
-static ww_status put_check_repeated(const struct peer *peer, struct name name,
-	const struct ww_wire_put *put, gid_t gid)
-{
-	const struct registry *registry = &peer->server->registry;
-
-	if (object_agrees(registry, name.object, put, gid) && name_agrees(registry, name, put))
-		return WW_OK;
-	return put_fail_differs(registry, name,
-		"a second put changes nothing: put it with what it was put with, replace the name (for another "
-		"life, time to live, array or part), or remove all its names (for another mode or group)");
-}
-
 /* Whether an object that the broker has may become sealed now, if it is to. */
 static ww_status record_check_sealed(const struct peer *peer,
 	const struct ww_layout_object_record *record, uint32_t state)
@@ -200,12 +161,27 @@ static ww_status record_check_sealed(const struct peer *peer,
 
 /* --- parts of a pool --- */
 
-static ww_status put_check_part(const struct peer *peer, const struct object *object,
-	const struct ww_wire_put *put)
+/* Whether the put says the same of this name, which a part of the pool has. */
+static bool part_agrees(const struct peer *peer, struct name name, const struct ww_wire_put *put,
+	gid_t gid)
 {
-	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
-		object);
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, name.object);
 
+	return name_agrees(registry, name, put) && record->mode == put->mode && record->gid == gid;
+}
+
+static ww_status put_part(struct peer *peer, const struct ww_wire_put *put, gid_t gid)
+{
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, put->id);
+	struct name repeated;
+	const struct ww_layout_object_record *record;
+
+	if (!object)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the pool whose part is to get a name is not in this broker (any more)");
+	record = object_record(registry, object);
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_ACCESS,
 			"process %" PRIu32
@@ -220,51 +196,19 @@ static ww_status put_check_part(const struct peer *peer, const struct object *ob
 		put->state != record->state)
 		return ww_fail(WW_ERR_INVALID,
 			"a part of a pool is put as a shared one, with life owner");
-	return WW_OK;
-}
-
-/* Whether the put says the same of this name, which a part of the pool has. */
-static bool part_agrees(const struct peer *peer, struct name name, const struct ww_wire_put *put,
-	gid_t gid)
-{
-	const struct registry *registry = &peer->server->registry;
-	const struct ww_layout_object_record *record = object_record(registry, name.object);
-
-	return name_agrees(registry, name, put) && record->mode == put->mode && record->gid == gid;
-}
-
-static ww_status put_check_new_part(const struct peer *peer, const struct object *object,
-	const struct ww_wire_put *put, gid_t gid)
-{
-	const struct registry *registry = &peer->server->registry;
-	const struct ww_layout_object_record *record = object_record(registry, object);
-
-	if (object->extra->further && (record->mode != put->mode || record->gid != gid))
-		return ww_fail(WW_ERR_EXISTS,
-			"other slices of this pool have names with mode 0%03o and group %" PRIu32
-			", which are the pool's; put this one with the same, remove these names, or use another "
-			"pool",
-			record->mode, record->gid);
-	if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
-		return ww_fail(WW_ERR_QUOTA,
-			"slices of this pool have %d names already; remove some of them first",
-			FURTHER_NAMES_MOST);
-	return put_check_name(peer, put, name_find(registry, put->name));
-}
-
-static ww_status put_part(struct peer *peer, const struct ww_wire_put *put, gid_t gid)
-{
-	struct registry *registry = &peer->server->registry;
-	struct object *object = object_find_id(registry, put->id);
-	struct name repeated;
-
-	if (!object)
-		return ww_fail(WW_ERR_NOT_FOUND,
-			"the pool whose part is to get a name is not in this broker (any more)");
-	ww_try(put_check_part(peer, object, put));
 	repeated = name_find_of(registry, object, put->name);
 	if (!repeated.object || !part_agrees(peer, repeated, put, gid)) {
-		ww_try(put_check_new_part(peer, object, put, gid));
+		if (object->extra->further && (record->mode != put->mode || record->gid != gid))
+			return ww_fail(WW_ERR_EXISTS,
+				"other slices of this pool have names with mode 0%03o and group %" PRIu32
+				", which are the pool's; put this one with the same, remove these names, or use another "
+				"pool",
+				record->mode, record->gid);
+		if (object_count_further(registry, object) >= FURTHER_NAMES_MOST)
+			return ww_fail(WW_ERR_QUOTA,
+				"slices of this pool have %d names already; remove some of them first",
+				FURTHER_NAMES_MOST);
+		ww_try(put_check_name(peer, put, name_find(registry, put->name)));
 		ww_try(object_add_name(registry, object, peer->uid, put, gid));
 	}
 	return hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE);
@@ -379,7 +323,15 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 			"this object is in the broker already, without a signal page; put the page as an "
 			"object of its own");
 	if (repeated.object) {
-		ww_try(put_check_repeated(peer, repeated, put, gid));
+		/*
+		 * If a put is repeated because its answer was lost, it says the same. A put cannot
+		 * change an object.
+		 */
+		if (!object_agrees(registry, repeated.object, put, gid) ||
+			!name_agrees(registry, repeated, put))
+			return put_fail_differs(registry, repeated,
+				"a second put changes nothing: put it with what it was put with, replace the name (for another "
+				"life, time to live, array or part), or remove all its names (for another mode or group)");
 		return is_creator ? hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE)
 				  : WW_OK;
 	}
@@ -396,29 +348,6 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 	return status;
 }
 
-/* While reservations of a user wait in turn for room, only a process with a reservation may put. */
-static ww_status put_check_turn(const struct peer *peer)
-{
-	if (peer->account->queued > 0)
-		return ww_fail(WW_ERR_QUOTA,
-			"%" PRIu32 " others of user %u wait for room in the broker; wait in turn",
-			peer->account->queued, peer->uid);
-	return WW_OK;
-}
-
-/* An object is found by its id among all objects of that id, so their number is limited. */
-static ww_status put_check_id(const struct registry *registry, const uint8_t id[16])
-{
-	uint32_t count = object_count_id(registry, id);
-
-	if (count >= SAME_ID_MOST)
-		return ww_fail(WW_ERR_QUOTA,
-			"this memory was put and removed %" PRIu32
-			" times while other processes still hold it; have them release it first",
-			count);
-	return WW_OK;
-}
-
 static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, bool was_reserved)
 {
 	struct registry *registry = &peer->server->registry;
@@ -427,8 +356,14 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	struct object *object;
 	uint64_t host_bytes;
 	bool is_memory;
+	uint32_t count = object_count_id(registry, put->id);
 
-	ww_try(put_check_id(registry, put->id));
+	/* An object is found by its id among all objects of that id, so their number is limited. */
+	if (count >= SAME_ID_MOST)
+		return ww_fail(WW_ERR_QUOTA,
+			"this memory was put and removed %" PRIu32
+			" times while other processes still hold it; have them release it first",
+			count);
 	if (put->name[0])
 		ww_try(put_check_name(peer, put, name_find(registry, put->name)));
 	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
@@ -440,8 +375,14 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	}
 	if (is_memory || put->bytes < host_bytes)
 		put->bytes = host_bytes;
-	if (!was_reserved)
-		ww_try(put_check_turn(peer));
+	/*
+	 * While reservations of a user wait in turn for room, only a process with a reservation may
+	 * put.
+	 */
+	if (!was_reserved && peer->account->queued > 0)
+		return ww_fail(WW_ERR_QUOTA,
+			"%" PRIu32 " others of user %u wait for room in the broker; wait in turn",
+			peer->account->queued, peer->uid);
 	/* The former object was removed: this is the same memory, put anew. */
 	if (former && !has_page)
 		hold_drop(registry, former);
@@ -458,7 +399,11 @@ static ww_status put_checked(struct peer *peer, struct ww_wire_put *put, bool wa
 	struct object *present;
 	gid_t gid;
 
-	ww_try(put_choose_group(peer, put, &gid));
+	gid = put->gid == UINT32_MAX ? peer->gid : put->gid;
+	if (peer->uid != 0 && !peer_has_group(peer, gid))
+		return ww_fail(WW_ERR_ACCESS,
+			"user %u is not in group %u; give an object to a group you are in",
+			peer->uid, gid);
 	if (put->part)
 		return put_part(peer, put, gid);
 	present = object_find_id(&peer->server->registry, put->id);

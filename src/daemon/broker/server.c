@@ -220,20 +220,6 @@ static void listener_pass_no_extras(int listener)
 		(void)setsockopt(listener, SOL_SOCKET, options[i], &off, sizeof(off));
 }
 
-/* Divides the descriptor numbers below the fdstore's. */
-static void server_divide_numbers(struct server *server)
-{
-	uint32_t numbers = server->setup->fdstore_first;
-	uint32_t others;
-
-	server->unread_fds = server->setup->fdstore_limit / UNREAD_PART;
-	server->waiting_fds = numbers / WAITING_PART;
-	if (server->waiting_fds < WAITING_LEAST)
-		server->waiting_fds = WAITING_LEAST;
-	others = OTHER_FDS + WAITING_USERS * server->waiting_fds;
-	server->peer_limit = numbers > 2 * others ? numbers - others : numbers / 2;
-}
-
 /*
  * The fdstore's numbers less those of its tables, and of the pidfds of as many holders as there can
  * be.
@@ -263,6 +249,8 @@ ww_status server_start(struct server *server)
 	const struct server_setup *setup = server->setup;
 	struct registry *registry = &server->registry;
 	int error = uv_loop_init(&server->loop);
+	uint32_t numbers;
+	uint32_t others;
 
 	if (error < 0)
 		return loop_fail(error);
@@ -278,7 +266,14 @@ ww_status server_start(struct server *server)
 	ww_list_init(&server->refused);
 	ww_list_init(&server->watchers);
 	ww_list_init(&server->turns);
-	server_divide_numbers(server);
+	/* Divide the descriptor numbers below the fdstore's. */
+	numbers = server->setup->fdstore_first;
+	server->unread_fds = server->setup->fdstore_limit / UNREAD_PART;
+	server->waiting_fds = numbers / WAITING_PART;
+	if (server->waiting_fds < WAITING_LEAST)
+		server->waiting_fds = WAITING_LEAST;
+	others = OTHER_FDS + WAITING_USERS * server->waiting_fds;
+	server->peer_limit = numbers > 2 * others ? numbers - others : numbers / 2;
 	ww_try(fair_queue_open(server));
 	ww_try(fdstore_open(&server->fdstore, setup->supervisor, setup->fdstore_first,
 		setup->fdstore_limit));
@@ -303,20 +298,6 @@ static void peers_shut_down(const struct ww_list *peers)
 	}
 }
 
-/*
- * A thread that closes a descriptor may hang. exit() and exec would wait for it. So this process
- * ends by _exit(); if that hangs too, the supervisor goes on without it. Its sockets may stay open,
- * so they are shut down first. If the process is to become a supervisor, a child without threads
- * does so instead.
- */
-static void server_leave_threads(struct server *server)
-{
-	peers_shut_down(&server->peers);
-	peers_shut_down(&server->lingering);
-	if (server->outcome != SERVER_SUPERVISOR_LOST || fork() > 0)
-		_exit(server->outcome);
-}
-
 int server_run(const struct server_setup *setup)
 {
 	struct server *server = calloc(1, sizeof(*server));
@@ -337,7 +318,17 @@ int server_run(const struct server_setup *setup)
 	if (server->outcome == SERVER_SUPERVISOR_LOST)
 		receiver_close_sockets(server);
 	fdstore_close(&server->fdstore);
-	if (server->closing_count > 0)
-		server_leave_threads(server);
+	if (server->closing_count > 0) {
+		/*
+		 * A thread that closes a descriptor may hang. exit() and exec would wait for it. So
+		 * this process ends by _exit(); if that hangs too, the supervisor goes on without
+		 * it. Its sockets may stay open, so they are shut down first. If the process is to
+		 * become a supervisor, a child without threads does so instead.
+		 */
+		peers_shut_down(&server->peers);
+		peers_shut_down(&server->lingering);
+		if (server->outcome != SERVER_SUPERVISOR_LOST || fork() > 0)
+			_exit(server->outcome);
+	}
 	return server->outcome;
 }

@@ -47,30 +47,26 @@ static void unread_set_fds(struct peer *peer, uint32_t count)
 	peer->unread = count;
 }
 
-/*
- * How many descriptors it may not have read yet, from what the kernel says of the socket's queue.
- */
-static void unread_measure_fds(struct peer *peer, uint32_t in_socket)
-{
-	uint32_t most = peer->out_count * WW_PACKET_FDS +
-		in_socket / PACKET_BYTES_LEAST * WW_PACKET_FDS;
-
-	if (most < peer->unread)
-		unread_set_fds(peer, most);
-}
-
 uint32_t unread_measure(struct peer *peer)
 {
 	struct account *account = peer->account;
 	int in_socket = 0;
 	uint64_t bytes;
+	uint32_t most;
 
 	if (ioctl(peer->socket, SIOCOUTQ, &in_socket) < 0 || in_socket < 0)
 		in_socket = 0;
 	bytes = peer->out_bytes + (uint64_t)in_socket;
 	account->unread_bytes += bytes - peer->unread_bytes;
 	peer->unread_bytes = bytes;
-	unread_measure_fds(peer, (uint32_t)in_socket);
+	/*
+	 * What the kernel says of the socket's queue tells how many descriptors the peer may not
+	 * have read yet.
+	 */
+	most = peer->out_count * WW_PACKET_FDS +
+		(uint32_t)in_socket / PACKET_BYTES_LEAST * WW_PACKET_FDS;
+	if (most < peer->unread)
+		unread_set_fds(peer, most);
 	ww_list_remove(&peer->of_unread);
 	if (bytes > 0)
 		ww_list_append(&account->unread_peers, &peer->of_unread);

@@ -115,22 +115,19 @@ static uint8_t watch_choose(const struct peer *peer, struct name name, uint8_t w
 	return what;
 }
 
-static void watch_note_replaced(struct server *server, const struct object *object)
-{
-	const struct ww_layout_object_record *record = object_record(&server->registry, object);
-
-	memcpy(server->replaced.id, record->id, sizeof(server->replaced.id));
-	server->replaced.generation = record->generation;
-}
-
 void watch_tell(struct server *server, struct name name, uint8_t what)
 {
 	const char *text = name_text(&server->registry, name);
 
 	if (name_is_replacement(&server->registry, name))
 		return; /* another object still has the name */
-	if (what == WW_WIRE_WHAT_REPLACED)
-		watch_note_replaced(server, name.object);
+	if (what == WW_WIRE_WHAT_REPLACED) {
+		const struct ww_layout_object_record *record = object_record(&server->registry,
+			name.object);
+
+		memcpy(server->replaced.id, record->id, sizeof(server->replaced.id));
+		server->replaced.generation = record->generation;
+	}
 	ww_list_for_each (link, &server->watchers) {
 		struct peer *peer = ww_container(link, struct peer, of_watchers);
 		uint8_t told = watch_choose(peer, name, what);
@@ -140,21 +137,6 @@ void watch_tell(struct server *server, struct name name, uint8_t what)
 	}
 	if (what == WW_WIRE_WHAT_PUT)
 		server->replaced.generation = 0;
-}
-
-/* The next existing name among as many records. Return: no object when there is none. */
-static struct name watch_next_existing(struct peer *peer, uint32_t *records)
-{
-	const struct registry *registry = &peer->server->registry;
-	struct name name;
-
-	while ((name = name_walk(registry, &peer->replay, records)).object) {
-		if (object_record(registry, name.object)->state != WW_WIRE_STATE_REMOVED &&
-			watch_includes(peer, name_text(registry, name)) &&
-			!name_is_replacement(registry, name))
-			break;
-	}
-	return name;
 }
 
 void watch_go_on(struct peer *peer)
@@ -167,7 +149,14 @@ void watch_go_on(struct peer *peer)
 		watch_send_or_overflow(peer, (struct name){NULL, NULL}, WW_WIRE_WHAT_OVERFLOW);
 	}
 	while (peer->is_replaying && ww_list_is_empty(&peer->out)) {
-		name = watch_next_existing(peer, &records);
+		const struct registry *registry = &peer->server->registry;
+
+		while ((name = name_walk(registry, &peer->replay, &records)).object) {
+			if (object_record(registry, name.object)->state != WW_WIRE_STATE_REMOVED &&
+				watch_includes(peer, name_text(registry, name)) &&
+				!name_is_replacement(registry, name))
+				break;
+		}
 		if (name.object)
 			watch_send_or_overflow(peer, name, WW_WIRE_WHAT_PUT);
 		else if (peer->replay < PLACE_END)

@@ -48,42 +48,29 @@ struct account *account_find(const struct accounts *accounts, uid_t uid)
 	return NULL;
 }
 
-/* One user can have at most half of the descriptors that there are for objects. */
-static void account_set_limits(const struct accounts *accounts, struct account *account)
-{
-	config_limits(accounts->config, account->uid, &account->limits);
-	if (account->limits.fds > accounts->fd_limit / 2)
-		account->limits.fds = accounts->fd_limit / 2;
-}
-
 static void slots_mark_free(struct accounts *accounts, uint32_t slot)
 {
 	accounts->slots[slot] = 1 + 2 * (uintptr_t)accounts->slot_free;
 	accounts->slot_free = slot;
 }
 
-static ww_status slots_grow(struct accounts *accounts)
-{
-	uint32_t count = accounts->slot_count;
-	uint32_t larger = count ? 2 * count : SLOTS_FIRST;
-	uintptr_t *slots = realloc(accounts->slots, larger * sizeof(*slots));
-
-	if (!slots)
-		return WW_ERR_NO_MEMORY;
-	accounts->slots = slots;
-	accounts->slot_count = larger;
-	if (count == 0)
-		accounts->slot_free = SLOT_NONE;
-	while (larger > count)
-		slots_mark_free(accounts, --larger);
-	return WW_OK;
-}
-
 /* Puts an account into the map and into a slot. */
 static ww_status account_enter(struct accounts *accounts, struct account *account, uid_t uid)
 {
-	if (accounts->slot_count == 0 || accounts->slot_free == SLOT_NONE)
-		ww_try(slots_grow(accounts));
+	if (accounts->slot_count == 0 || accounts->slot_free == SLOT_NONE) {
+		uint32_t count = accounts->slot_count;
+		uint32_t larger = count ? 2 * count : SLOTS_FIRST;
+		uintptr_t *slots = realloc(accounts->slots, larger * sizeof(*slots));
+
+		if (!slots)
+			return WW_ERR_NO_MEMORY;
+		accounts->slots = slots;
+		accounts->slot_count = larger;
+		if (count == 0)
+			accounts->slot_free = SLOT_NONE;
+		while (larger > count)
+			slots_mark_free(accounts, --larger);
+	}
 	ww_try(ww_map_insert(&accounts->by_uid, &account->node, uid_hash(uid)));
 	account->slot = accounts->slot_free;
 	accounts->slot_free = (uint32_t)(accounts->slots[account->slot] >> 1);
@@ -120,7 +107,10 @@ struct account *account_get(struct accounts *accounts, uid_t uid)
 	ww_list_init(&account->of_ready);
 	ww_list_init(&account->unread_peers);
 	ww_list_init(&account->devices);
-	account_set_limits(accounts, account);
+	/* One user can have at most half of the descriptors that there are for objects. */
+	config_limits(accounts->config, account->uid, &account->limits);
+	if (account->limits.fds > accounts->fd_limit / 2)
+		account->limits.fds = accounts->fd_limit / 2;
 	return account;
 }
 

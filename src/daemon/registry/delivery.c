@@ -60,25 +60,23 @@ static ww_status delivery_fail_limit(const struct registry *registry, struct hol
 		object->bytes, (ww_clock_now_ns() - oldest->since_ns) / UINT64_C(1000000000));
 }
 
-static ww_status delivery_check_limit(const struct registry *registry, struct holder *exporter,
-	const struct object *object, const struct ww_wire_export *export)
+static ww_status delivery_create(struct registry *registry, struct holder *exporter,
+	struct object *object, const struct ww_wire_export *export, struct hold **out_hold)
 {
+	struct hold *hold = NULL;
+	ww_status status;
 	uint64_t bytes = object_record(registry, object)->bytes;
 	bool is_over = export->most_count && exporter->delivery_count >= export->most_count;
+	struct ww_layout_hold_record *record;
 
 	/* Both are at most INT64_MAX, or were counted one by one. */
 	if (export->most_bytes &&
 		(bytes > export->most_bytes ||
 			exporter->delivery_bytes > export->most_bytes - bytes))
 		is_over = true;
-	return is_over ? delivery_fail_limit(registry, exporter) : WW_OK;
-}
-
-static void delivery_fill(struct registry *registry, struct hold *hold,
-	const struct holder *exporter, const struct ww_wire_export *export)
-{
-	struct ww_layout_hold_record *record = hold_record(registry, hold);
-
+	ww_try(is_over ? delivery_fail_limit(registry, exporter) : WW_OK);
+	ww_try(hold_make(registry, exporter->account, object, NULL, REGISTRY_NEVER, &hold));
+	record = hold_record(registry, hold);
 	record->access = export->access;
 	record->uses = export->uses;
 	record->flags = WW_WIRE_HOLD_FLAG_ESCROW;
@@ -87,17 +85,6 @@ static void delivery_fill(struct registry *registry, struct hold *hold,
 	record->last_user = 0;
 	record->delivery = ++*table_value(&registry->hold_table, 0);
 	memcpy(record->secret, export->secret, sizeof(record->secret));
-}
-
-static ww_status delivery_create(struct registry *registry, struct holder *exporter,
-	struct object *object, const struct ww_wire_export *export, struct hold **out_hold)
-{
-	struct hold *hold = NULL;
-	ww_status status;
-
-	ww_try(delivery_check_limit(registry, exporter, object, export));
-	ww_try(hold_make(registry, exporter->account, object, NULL, REGISTRY_NEVER, &hold));
-	delivery_fill(registry, hold, exporter, export);
 	status = delivery_item(registry, hold, exporter);
 	if (status == WW_OK)
 		status = hold_arm(registry, hold);

@@ -168,17 +168,6 @@ static void file_read_taken(struct registry *registry, const struct counts_file 
 
 /* --- a put --- */
 
-static ww_status check_object(const struct ww_wire_put *put, int at, size_t fd_count)
-{
-	if (delivery_counts_find(put->fd_access + at + 1, fd_count - (size_t)at - 1) >= 0 ||
-		put->life != WW_WIRE_LIFE_HELD || last_will_find(put->fd_access, fd_count) < 0)
-		return ww_fail(WW_ERR_INVALID,
-			"an object that counts deliveries (fd_access %d) has one such descriptor, a signal "
-			"page (fd_access 4), and life held",
-			DELIVERY_COUNTS);
-	return WW_OK;
-}
-
 ww_status delivery_counts_check(const struct ww_wire_put *put, const int *fds, size_t fd_count)
 {
 	int at = delivery_counts_find(put->fd_access, fd_count);
@@ -188,7 +177,12 @@ ww_status delivery_counts_check(const struct ww_wire_put *put, const int *fds, s
 
 	if (at < 0)
 		return WW_OK;
-	ww_try(check_object(put, at, fd_count));
+	if (delivery_counts_find(put->fd_access + at + 1, fd_count - (size_t)at - 1) >= 0 ||
+		put->life != WW_WIRE_LIFE_HELD || last_will_find(put->fd_access, fd_count) < 0)
+		return ww_fail(WW_ERR_INVALID,
+			"an object that counts deliveries (fd_access %d) has one such descriptor, a signal "
+			"page (fd_access 4), and life held",
+			DELIVERY_COUNTS);
 	is_one = fcntl(fds[at], F_GET_SEALS) >= 0 && fstat(fds[at], &status) == 0 &&
 		status.st_size <= FILE_MOST &&
 		(ww_name_is_inside(put->name)
@@ -326,23 +320,6 @@ static void store_gone(struct registry *registry, const struct counts_file *file
 		registry->counted_bytes = TURN_BYTES;
 }
 
-static void fold_block(struct registry *registry, const struct counts_file *outer,
-	const struct counts_file *inner, struct block *block)
-{
-	uint64_t taken[BLOCK];
-
-	file_read_taken(registry, inner, block->first, taken);
-	for (uint32_t i = 0; i < block->count && !is_enough(registry); i++) {
-		uint64_t gone = block->items[i].gone;
-		uint64_t sum = taken[i] & COUNT_MASK
-			? add_gone(gone, taken[i], block->items[i].expected)
-			: gone;
-
-		if (sum != gone)
-			store_gone(registry, outer, block->first + i, sum);
-	}
-}
-
 static void fold(struct registry *registry, const struct object *outer, int inner_fd)
 {
 	struct ww_layout_delivery_counts header;
@@ -356,18 +333,19 @@ static void fold(struct registry *registry, const struct object *outer, int inne
 		return;
 	while (!is_enough(registry) &&
 		(block.count = file_read(registry, &outer_file, block.first, block.items)) > 0) {
-		fold_block(registry, &outer_file, &inner, &block);
+		uint64_t taken[BLOCK];
+
+		file_read_taken(registry, &inner, block.first, taken);
+		for (uint32_t i = 0; i < block.count && !is_enough(registry); i++) {
+			uint64_t gone = block.items[i].gone;
+			uint64_t sum = taken[i] & COUNT_MASK
+				? add_gone(gone, taken[i], block.items[i].expected)
+				: gone;
+
+			if (sum != gone)
+				store_gone(registry, &outer_file, block.first + i, sum);
+		}
 		block.first += block.count;
-	}
-}
-
-static void forget_inner(struct nesting *nesting)
-{
-	while (!ww_list_is_empty(&nesting->counting)) {
-		struct nesting *inner = inner_of(nesting->counting.next)->extra->nesting;
-
-		ww_list_remove(&inner->of_counting);
-		inner->counted_in = NULL;
 	}
 }
 
@@ -378,7 +356,12 @@ void delivery_counts_leave(struct registry *registry, struct object *object)
 
 	if (!nesting)
 		return;
-	forget_inner(nesting);
+	while (!ww_list_is_empty(&nesting->counting)) {
+		struct nesting *inner = inner_of(nesting->counting.next)->extra->nesting;
+
+		ww_list_remove(&inner->of_counting);
+		inner->counted_in = NULL;
+	}
 	outer = ww_steal(nesting->counted_in);
 	if (!outer)
 		return;
@@ -411,15 +394,6 @@ static void add_need(struct unreceived *unreceived, uint32_t need)
 		unreceived->needs_all = true;
 	else
 		unreceived->needs[unreceived->needs_count++] = need;
-}
-
-/* What is in flight is not known, but for how long it may be. */
-static void assume_all(struct unreceived *unreceived, uint32_t keep_ms)
-{
-	unreceived->count++;
-	unreceived->needs_all = true;
-	if (unreceived->keep_ns < keep_ms * NS_PER_MS)
-		unreceived->keep_ns = keep_ms * NS_PER_MS;
 }
 
 /* Imports of the generation that is expected. */
@@ -485,6 +459,11 @@ void delivery_counts_sum(struct registry *registry, const struct object *object,
 			sum_block(registry, &files, &block, out_unreceived);
 		block.first += block.count;
 	}
-	if (block.first < file.item_count)
-		assume_all(out_unreceived, header.keep_ms);
+	if (block.first < file.item_count) {
+		/* What is in flight is not known, but for how long it may be. */
+		out_unreceived->count++;
+		out_unreceived->needs_all = true;
+		if (out_unreceived->keep_ns < header.keep_ms * NS_PER_MS)
+			out_unreceived->keep_ns = header.keep_ms * NS_PER_MS;
+	}
 }

@@ -22,20 +22,6 @@ static uint64_t number_of(const struct registry *registry, struct ww_list *link)
 	return hold_record(registry, delivery_of(link)->hold)->delivery;
 }
 
-/* Those that a former broker left come in any order; else the numbers grow with the time. */
-static void delivery_belongs(const struct registry *registry, struct delivery *delivery,
-	struct holder *exporter)
-{
-	if (!ww_list_is_empty(&exporter->deliveries) &&
-		number_of(registry, exporter->deliveries.previous) >
-			hold_record(registry, delivery->hold)->delivery)
-		exporter->are_in_order = false;
-	delivery->exporter = exporter;
-	ww_list_append(&exporter->deliveries, &delivery->of_exporter);
-	exporter->delivery_count++;
-	exporter->delivery_bytes += delivery->bytes;
-}
-
 void delivery_leave_exporter(struct registry *registry, struct delivery *delivery)
 {
 	struct holder *exporter = ww_steal(delivery->exporter);
@@ -74,8 +60,20 @@ ww_status delivery_item(struct registry *registry, struct hold *hold, struct hol
 	delivery->account->deliveries++;
 	delivery->account->delivery_bytes += delivery->bytes;
 	hold->delivery = delivery;
-	if (exporter)
-		delivery_belongs(registry, delivery, exporter);
+	if (exporter) {
+		/*
+		 * The deliveries that a former broker left come in any order; else the numbers grow
+		 * with the time.
+		 */
+		if (!ww_list_is_empty(&exporter->deliveries) &&
+			number_of(registry, exporter->deliveries.previous) >
+				hold_record(registry, delivery->hold)->delivery)
+			exporter->are_in_order = false;
+		delivery->exporter = exporter;
+		ww_list_append(&exporter->deliveries, &delivery->of_exporter);
+		exporter->delivery_count++;
+		exporter->delivery_bytes += delivery->bytes;
+	}
 	return WW_OK;
 }
 

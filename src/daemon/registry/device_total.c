@@ -23,23 +23,6 @@ static struct device_total *device_total_find(const struct account *account,
 	return NULL;
 }
 
-static struct device_total *device_total_make(struct account *account,
-	const uint8_t home_uuid[WW_WIRE_ID_BYTES], bool is_of_others)
-{
-	struct device_total *total = calloc(1, sizeof(*total));
-
-	if (!total) {
-		ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
-		return NULL;
-	}
-	total->account = account;
-	total->is_of_others = is_of_others;
-	memcpy(total->home_uuid, home_uuid, WW_WIRE_ID_BYTES);
-	ww_list_append(&account->devices, &total->of_account);
-	account->device_count += !is_of_others;
-	return total;
-}
-
 struct device_total *device_total_get(struct account *account,
 	const uint8_t home_uuid[WW_WIRE_ID_BYTES])
 {
@@ -51,10 +34,19 @@ struct device_total *device_total_get(struct account *account,
 		home_uuid = no_uuid;
 		total = device_total_find(account, home_uuid, true);
 	}
-	if (!total)
-		total = device_total_make(account, home_uuid, is_of_others);
-	if (total)
-		total->users++;
+	if (!total) {
+		total = calloc(1, sizeof(*total));
+		if (!total) {
+			ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+			return NULL;
+		}
+		total->account = account;
+		total->is_of_others = is_of_others;
+		memcpy(total->home_uuid, home_uuid, WW_WIRE_ID_BYTES);
+		ww_list_append(&account->devices, &total->of_account);
+		account->device_count += !is_of_others;
+	}
+	total->users++;
 	return total;
 }
 

@@ -180,15 +180,6 @@ static bool send_may_be_repeated(const struct fdstore *fdstore, ww_status status
 	return true;
 }
 
-static ww_status supervisor_wait_for_room(const struct fdstore *fdstore)
-{
-	struct pollfd supervisor = {.fd = fdstore->supervisor, .events = POLLOUT};
-
-	if (poll(&supervisor, 1, -1) < 0 && errno != EINTR)
-		return ww_fail_errno(errno, NULL, "cannot wait for the supervisor");
-	return WW_OK;
-}
-
 static ww_status supervisor_send(const struct fdstore *fdstore,
 	const struct supervisor_message *message, const int *fds, size_t fd_count)
 {
@@ -200,10 +191,14 @@ static ww_status supervisor_send(const struct fdstore *fdstore,
 
 		if (status == WW_OK)
 			return WW_OK;
-		if (status == WW_NOT_READY)
-			ww_try(supervisor_wait_for_room(fdstore));
-		else if (!send_may_be_repeated(fdstore, status, deadline_ns))
+		if (status == WW_NOT_READY) {
+			struct pollfd supervisor = {.fd = fdstore->supervisor, .events = POLLOUT};
+
+			if (poll(&supervisor, 1, -1) < 0 && errno != EINTR)
+				return ww_fail_errno(errno, NULL, "cannot wait for the supervisor");
+		} else if (!send_may_be_repeated(fdstore, status, deadline_ns)) {
 			return status;
+		}
 	}
 }
 
@@ -266,15 +261,6 @@ ww_status fdstore_adopted(struct fdstore *fdstore)
 	return WW_OK;
 }
 
-/* The numbers that fdstore_keep() will give out next; they stay free. */
-static void numbers_choose(const struct fdstore *fdstore, size_t count, uint32_t *out_numbers)
-{
-	for (uint32_t i = 0; i < count; i++)
-		out_numbers[i] = i < fdstore->free_count
-			? fdstore->free[fdstore->free_count - 1 - i]
-			: fdstore->next + (i - fdstore->free_count);
-}
-
 static void numbers_take(struct fdstore *fdstore, uint32_t count)
 {
 	uint32_t reused = count < fdstore->free_count ? count : fdstore->free_count;
@@ -316,7 +302,11 @@ ww_status fdstore_keep(struct fdstore *fdstore, const int *fds, size_t count, ui
 			" are in use; raise the limit of open files (LimitNOFILE, ulimit -n)",
 			count, fdstore->limit - fdstore->first);
 	ww_try(fdstore_reserve_free(fdstore, fdstore->next - fdstore->first + (uint32_t)count));
-	numbers_choose(fdstore, count, message.numbers);
+	/* The numbers stay free until numbers_take(). */
+	for (uint32_t i = 0; i < count; i++)
+		message.numbers[i] = i < fdstore->free_count
+			? fdstore->free[fdstore->free_count - 1 - i]
+			: fdstore->next + (i - fdstore->free_count);
 	fdstore_raise_limit(fdstore);
 	status = numbers_duplicate(fds, count, message.numbers);
 	if (status == WW_OK) {

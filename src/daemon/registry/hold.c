@@ -230,19 +230,6 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 	account_put(&registry->accounts, account);
 }
 
-static ww_status object_make_escrow_lists(struct object *object)
-{
-	if (object->extra->escrow_lists)
-		return WW_OK;
-	ww_try(object_need_extra(object));
-	object->extra->escrow_lists = calloc(1, sizeof(*object->extra->escrow_lists));
-	if (!object->extra->escrow_lists)
-		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
-	for (size_t i = 0; i < LISTS; i++)
-		ww_list_init(&object->extra->escrow_lists->lists[i]);
-	return WW_OK;
-}
-
 /* The secret of the object opens no delivery, so an import by that counts against others only. */
 ww_status hold_link_escrow(struct registry *registry, struct hold *hold)
 {
@@ -252,7 +239,14 @@ ww_status hold_link_escrow(struct registry *registry, struct hold *hold)
 	struct object *object = hold_object(registry, hold);
 	struct ww_list *escrows;
 
-	ww_try(object_make_escrow_lists(object));
+	if (!object->extra->escrow_lists) {
+		ww_try(object_need_extra(object));
+		object->extra->escrow_lists = calloc(1, sizeof(*object->extra->escrow_lists));
+		if (!object->extra->escrow_lists)
+			return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+		for (size_t i = 0; i < LISTS; i++)
+			ww_list_init(&object->extra->escrow_lists->lists[i]);
+	}
 	escrows = &object->extra->escrow_lists->lists[list];
 	ww_assert(escrows->previous);
 	ww_list_append(escrows, &hold->of_object);

@@ -18,28 +18,6 @@
 /* Between two looks at a last will whose exit wait has lasted EXIT_WAIT_NS. */
 #define SELDOM_NS UINT64_C(1000000000)
 
-/* Its objects lose their creator. Those that live with it, or were not finished, end. */
-static void holder_end_put(struct registry *registry, struct holder *holder)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(&holder->put))) {
-		struct object *object = ww_container(link, struct object, of_creator);
-		struct ww_layout_object_record *record = object_record(registry, object);
-
-		object->creator = NULL;
-		record->maker = 0;
-		if (record->state == WW_WIRE_STATE_WRITING)
-			object_end(registry, object, WW_WIRE_WHAT_LOST);
-		else if (object_ends_with_creator(record))
-			object_end(registry, object, WW_WIRE_WHAT_GONE);
-		else
-			object_linger(registry,
-				/* the former broker was killed while it retired the object */
-				object);
-	}
-}
-
 void holder_await_exit(struct registry *registry, struct holder *holder)
 {
 	if (ww_list_is_empty(&holder->signal_pages))
@@ -85,19 +63,11 @@ static void holder_end_signal_pages(struct registry *registry, struct holder *ho
 	}
 }
 
-static void holder_release_all(struct registry *registry, struct holder *holder)
-{
-	while (!ww_list_is_empty(&holder->holds))
-		hold_drop(registry, ww_container(holder->holds.next, struct hold, of_holder));
-	if (holder->has_reservation)
-		account_return(&registry->accounts, holder->account, &holder->reservation);
-	holder->has_reservation = false;
-}
-
 void holder_end(struct registry *registry, struct holder *holder)
 {
 	/* Asked first: what is executed after that is the last word. */
 	bool is_over = holder_is_over(registry, holder);
+	struct ww_list *link;
 
 	ww_assert(ww_list_is_empty(&holder->peers));
 	if (!holder_awaits_exit(registry, holder))
@@ -106,8 +76,27 @@ void holder_end(struct registry *registry, struct holder *holder)
 		holder_retire_signal_pages(registry, holder);
 	delivery_exporter_ended(registry, holder);
 	holder_end_signal_pages(registry, holder);
-	holder_end_put(registry, holder);
-	holder_release_all(registry, holder);
+	/* The objects lose their creator. Those that live with it, or were not finished, end. */
+	while ((link = ww_list_take_first(&holder->put))) {
+		struct object *object = ww_container(link, struct object, of_creator);
+		struct ww_layout_object_record *record = object_record(registry, object);
+
+		object->creator = NULL;
+		record->maker = 0;
+		if (record->state == WW_WIRE_STATE_WRITING)
+			object_end(registry, object, WW_WIRE_WHAT_LOST);
+		else if (object_ends_with_creator(record))
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
+		else
+			object_linger(registry,
+				/* the former broker was killed while it retired the object */
+				object);
+	}
+	while (!ww_list_is_empty(&holder->holds))
+		hold_drop(registry, ww_container(holder->holds.next, struct hold, of_holder));
+	if (holder->has_reservation)
+		account_return(&registry->accounts, holder->account, &holder->reservation);
+	holder->has_reservation = false;
 	if (ww_list_is_empty(&holder->signal_pages))
 		holder_free(registry, holder);
 }

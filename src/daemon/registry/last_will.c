@@ -134,44 +134,12 @@ static ww_status signal_page_check(int fd, uint64_t bytes)
 	return ww_fail(WW_ERR_DESCRIPTOR, "a descriptor with fd_access 4: %s", message);
 }
 
-/* A process that has a memory file for reading can open it anew under /proc, as the mode allows. */
-static ww_status signal_page_check_mode(const struct stat *page)
-{
-	if (page->st_mode & (S_IWGRP | S_IWOTH))
-		return ww_fail(WW_ERR_INVALID,
-			"a signal page has mode 0%03o, so its readers could open it for writing; call "
-			"fchmod(fd, 0600) first",
-			page->st_mode & 0777);
-	return WW_OK;
-}
-
 static bool file_is_page(int fd, const struct stat *page)
 {
 	struct stat status;
 
 	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 &&
 		status.st_dev == page->st_dev && status.st_ino == page->st_ino;
-}
-
-/*
- * Descriptors of the same page for other processes must be for readers, or for all if the object is
- * shared.
- */
-static ww_status signal_page_check_reader(const struct ww_wire_put *put, int fd, size_t at)
-{
-	uint8_t access = put->fd_access[at];
-
-	if (access != READERS && (access != EVERYONE || put->state != WW_WIRE_STATE_SHARED))
-		return ww_fail(WW_ERR_INVALID,
-			"fd_access of descriptor %zu, of a signal page, is %u; it is for readers (1), or "
-			"in a shared object for all (3)",
-			at, access);
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
-		return ww_fail(WW_ERR_INVALID,
-			"descriptor %zu, for the readers of a signal page, is writable; open "
-			"/proc/self/fd/N with O_RDONLY and send that",
-			at);
-	return WW_OK;
 }
 
 static ww_status signal_page_check_alone(const struct ww_wire_put *put, int at, size_t fd_count)
@@ -196,11 +164,35 @@ ww_status last_will_check(const struct ww_wire_put *put, const int *fds, size_t 
 		return WW_OK;
 	ww_try(signal_page_check_alone(put, at, fd_count));
 	ww_try(signal_page_check_file(fds[at], &page));
-	ww_try(signal_page_check_mode(&page));
+	/*
+	 * A process that has a memory file for reading can open it anew under /proc, as the mode
+	 * allows.
+	 */
+	if (page.st_mode & (S_IWGRP | S_IWOTH))
+		return ww_fail(WW_ERR_INVALID,
+			"a signal page has mode 0%03o, so its readers could open it for writing; call "
+			"fchmod(fd, 0600) first",
+			page.st_mode & 0777);
 	for (size_t i = 0; i < fd_count; i++) {
+		uint8_t access;
+
 		if (i == (size_t)at || !file_is_page(fds[i], &page))
 			continue;
-		ww_try(signal_page_check_reader(put, fds[i], i));
+		/*
+		 * Descriptors of the same page for other processes must be for readers, or for all
+		 * if the object is shared.
+		 */
+		access = put->fd_access[i];
+		if (access != READERS && (access != EVERYONE || put->state != WW_WIRE_STATE_SHARED))
+			return ww_fail(WW_ERR_INVALID,
+				"fd_access of descriptor %zu, of a signal page, is %u; it is for readers (1), or "
+				"in a shared object for all (3)",
+				i, access);
+		if ((fcntl(fds[i], F_GETFL) & O_ACCMODE) != O_RDONLY)
+			return ww_fail(WW_ERR_INVALID,
+				"descriptor %zu, for the readers of a signal page, is writable; open "
+				"/proc/self/fd/N with O_RDONLY and send that",
+				i);
 		has_reader = true;
 	}
 	ww_try(signal_page_check(fds[at], (uint64_t)page.st_size));
@@ -252,18 +244,6 @@ ww_status last_will_open(struct registry *registry, struct object *object)
 	return WW_OK;
 }
 
-static void last_will_poison(const struct registry *registry, const struct object *object,
-	struct ww_layout_signal_page *page, bool is_thorough)
-{
-	const struct ww_layout_object_record *record = object_record(registry, object);
-	const char *program = object->creator
-		? (const char *)holder_record(registry, object->creator)->program
-		: "";
-
-	ww_signal_page_poison(page, object->extra->last_will->bytes, record->maker_pid, program,
-		is_thorough);
-}
-
 bool last_will_is_enough(const struct registry *registry)
 {
 	return registry->executed_bytes >= TURN_BYTES;
@@ -310,13 +290,19 @@ static bool last_will_execute_page(struct registry *registry, const struct objec
 	bool is_thorough, bool has_ended)
 {
 	struct ww_layout_signal_page *page;
+	const struct ww_layout_object_record *record;
+	const char *program;
 
 	registry->executed_bytes += object->extra->last_will->bytes;
 	if (last_will_borrow(registry, object, &page) < 0) {
 		ww_log_debug("last will: %s", ww_error_last()->message);
 		return false;
 	}
-	last_will_poison(registry, object, page, is_thorough);
+	record = object_record(registry, object);
+	program = object->creator ? (const char *)holder_record(registry, object->creator)->program
+				  : "";
+	ww_signal_page_poison(page, object->extra->last_will->bytes, record->maker_pid, program,
+		is_thorough);
 	if (has_ended)
 		ww_signal_page_end(page);
 	last_will_give_back(object, page);

@@ -253,22 +253,6 @@ static ww_status further_item(struct registry *registry, uint32_t index, struct 
 	return WW_OK;
 }
 
-static void further_fill(struct registry *registry, struct ww_layout_name_record *record,
-	const struct object *object, uid_t uid, const struct ww_wire_put *put)
-{
-	record->object = object->index;
-	record->generation = object_record(registry, object)->generation;
-	record->sequence = ++*table_value(&registry->object_table, 0);
-	record->created_ns = ww_clock_now_ns();
-	record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
-	record->uid = uid;
-	record->life = put->life;
-	record->part = put->part;
-	record->description_bytes = put->description_bytes;
-	memcpy(record->name, put->name, strlen(put->name));
-	memcpy(record->description, put->description, put->description_bytes);
-}
-
 static ww_status further_charge(struct registry *registry, uint32_t index, struct object *object,
 	struct account *account, expiry_end end)
 {
@@ -292,8 +276,19 @@ ww_status further_make(struct registry *registry, struct object *object, uid_t u
 		return WW_ERR_NO_MEMORY;
 	status = table_take(&registry->name_table, &index);
 	if (status == WW_OK) {
-		further_fill(registry, table_record(&registry->name_table, index), object, uid,
-			put);
+		struct ww_layout_name_record *record = table_record(&registry->name_table, index);
+
+		record->object = object->index;
+		record->generation = object_record(registry, object)->generation;
+		record->sequence = ++*table_value(&registry->object_table, 0);
+		record->created_ns = ww_clock_now_ns();
+		record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
+		record->uid = uid;
+		record->life = put->life;
+		record->part = put->part;
+		record->description_bytes = put->description_bytes;
+		memcpy(record->name, put->name, strlen(put->name));
+		memcpy(record->description, put->description, put->description_bytes);
 		status = further_charge(registry, index, object, account, end);
 		if (status != WW_OK)
 			table_give(&registry->name_table, index);
@@ -353,11 +348,19 @@ ww_status further_adopt(struct registry *registry, uint32_t index, expiry_end en
 	return status;
 }
 
-static void further_unlink(const struct registry *registry, const struct further_name *further)
+void further_drop(struct registry *registry, struct further_name *further, uint8_t what)
 {
-	struct further_name *newer = further_at(registry, further->newer);
-	struct further_name *older = further_at(registry, further->older);
+	struct name name = {further->object, further};
+	bool is_replacement = name_is_replacement(registry, name);
+	char text[WW_WIRE_NAME_BYTES];
+	struct further_name *newer;
+	struct further_name *older;
 
+	registry->changed(registry->context, name, what | REGISTRY_NAME_ONLY);
+	memcpy(text, further_record(registry, further)->name, sizeof(text));
+	item_map_remove(&registry->by_further_name, further->index);
+	newer = further_at(registry, further->newer);
+	older = further_at(registry, further->older);
 	if (newer)
 		newer->older = further->older;
 	else
@@ -366,18 +369,6 @@ static void further_unlink(const struct registry *registry, const struct further
 		older->newer = further->newer;
 	further->object->extra->held_further -= further_record(registry, further)->life ==
 		WW_WIRE_LIFE_HELD;
-}
-
-void further_drop(struct registry *registry, struct further_name *further, uint8_t what)
-{
-	struct name name = {further->object, further};
-	bool is_replacement = name_is_replacement(registry, name);
-	char text[WW_WIRE_NAME_BYTES];
-
-	registry->changed(registry->context, name, what | REGISTRY_NAME_ONLY);
-	memcpy(text, further_record(registry, further)->name, sizeof(text));
-	item_map_remove(&registry->by_further_name, further->index);
-	further_unlink(registry, further);
 	expiry_stop(&further->expiry);
 	account_return(&registry->accounts, further->account, &one_name);
 	account_put(&registry->accounts, further->account);

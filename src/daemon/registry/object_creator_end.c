@@ -37,42 +37,31 @@ static uint64_t keep_ns(const struct registry *registry, const struct unreceived
 	return unreceived->keep_ns > 0 ? unreceived->keep_ns : 1;
 }
 
-/*
- * Users see what is in flight as an escrow. It needs no timer, since it ends with the object. There
- * may be no room.
- */
-static void show(struct registry *registry, struct object *object)
-{
-	struct hold *hold;
-
-	(void)hold_add_escrow(registry, object_account(object), object, WW_WIRE_ACCESS_WRITE, 0,
-		object_record(registry, object)->expires_ns, &hold);
-}
-
-/* Without memory, all inner objects are kept. */
-static void remember_needs(struct object *object, const struct unreceived *unreceived)
-{
-	struct nesting *nesting = object_nesting(object);
-
-	if (!nesting)
-		return;
-	nesting->kept_for = malloc(sizeof(*nesting->kept_for));
-	if (nesting->kept_for)
-		*nesting->kept_for = *unreceived;
-}
-
 static bool keep_for(struct registry *registry, struct object *object,
 	const struct unreceived *unreceived)
 {
 	uint64_t now_ns = ww_clock_now_ns();
+	struct hold *hold;
+	struct nesting *nesting;
 
 	if (object_set_end(registry, object, now_ns, keep_ns(registry, unreceived)) < 0)
 		return false;
-	remember_needs(object, unreceived);
+	/* Without memory, all inner objects are kept. */
+	nesting = object_nesting(object);
+	if (nesting) {
+		nesting->kept_for = malloc(sizeof(*nesting->kept_for));
+		if (nesting->kept_for)
+			*nesting->kept_for = *unreceived;
+	}
 	object_record(registry, object)->life = WW_WIRE_LIFE_KEPT;
 	object_lose_parts(registry, object);
 	last_will_note_reader(registry, object); /* a process that imports late reads the page */
-	show(registry, object);
+	/*
+	 * Users see what is in flight as an escrow. It needs no timer, since it ends with the
+	 * object. There may be no room for it.
+	 */
+	(void)hold_add_escrow(registry, object_account(object), object, WW_WIRE_ACCESS_WRITE, 0,
+		object_record(registry, object)->expires_ns, &hold);
 	return true;
 }
 
@@ -225,25 +214,21 @@ static void object_end_with_last_will(struct registry *registry, struct object *
 	}
 }
 
-/* An object that is kept: its last will was executed, or is over. */
-static void object_leave_creator(struct registry *registry, struct object *object)
-{
-	struct charge charge = object_charge(object_record(registry, object));
-
-	object_disown(registry, object);
-	object_close_last_will(registry, object);
-	object_charge_again(registry, object, &charge);
-}
-
 void object_unpublish(struct registry *registry, struct object *object)
 {
-	if (object_stays(registry, object))
+	if (object_stays(registry, object)) {
 		(void)object_stay_for(registry, object,
 			0); /* it needs no timer, so it cannot fail */
-	else if (object_keep(registry, object))
-		object_leave_creator(registry, object);
-	else
+	} else if (object_keep(registry, object)) {
+		struct charge charge = object_charge(object_record(registry, object));
+
+		/* The object is kept: its last will was executed, or is over. */
+		object_disown(registry, object);
+		object_close_last_will(registry, object);
+		object_charge_again(registry, object, &charge);
+	} else {
 		object_end_with_last_will(registry, object);
+	}
 }
 
 void object_complete(struct registry *registry, struct object *object)

@@ -56,19 +56,6 @@ void object_drop_last_will(struct registry *registry, struct object *object)
 	object_charge_again(registry, object, &charge);
 }
 
-/* Frees an object that is removed and not held. */
-static void object_free(struct registry *registry, struct object *object)
-{
-	if (object->extra->last_will)
-		object_drop_last_will(registry, object);
-	object_disown(registry, object);
-	object_unmap_id(registry, object);
-	device_total_subtract(object_total(object), object_record(registry, object));
-	object_forget_account(registry, object);
-	object_free_extra(object);
-	table_give(&registry->object_table, object->index);
-}
-
 void object_settle(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
@@ -82,11 +69,19 @@ void object_settle(struct registry *registry, struct object *object)
 	if (object->extra->last_will &&
 		(!object->creator || holder_awaits_exit(registry, object->creator)))
 		return;
-	if (record->state == WW_WIRE_STATE_REMOVED)
-		object_free(registry, object);
-	else if (record->life == WW_WIRE_LIFE_HELD && !object->extra->further &&
-		!object_keep_inside(registry, object))
+	if (record->state == WW_WIRE_STATE_REMOVED) {
+		if (object->extra->last_will)
+			object_drop_last_will(registry, object);
+		object_disown(registry, object);
+		object_unmap_id(registry, object);
+		device_total_subtract(object_total(object), object_record(registry, object));
+		object_forget_account(registry, object);
+		object_free_extra(object);
+		table_give(&registry->object_table, object->index);
+	} else if (record->life == WW_WIRE_LIFE_HELD && !object->extra->further &&
+		!object_keep_inside(registry, object)) {
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
+	}
 }
 
 void object_end_escrows(struct registry *registry, struct object *object)

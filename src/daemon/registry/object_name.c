@@ -81,23 +81,10 @@ static bool object_awaits_members(const struct ww_layout_object_record *record,
 		(!nesting || (ww_list_is_empty(&nesting->lingering) && !nesting->is_left));
 }
 
-static void object_lose_held_further(struct registry *registry, struct object *object)
-{
-	struct further_name *at = further_next(registry, object, NULL);
-
-	/* There may be many that are kept, so they are looked at only if there is such a name. */
-	while (at && object->extra->held_further > 0) {
-		struct further_name *next = further_next(registry, object, at);
-
-		if (further_record(registry, at)->life == WW_WIRE_LIFE_HELD)
-			further_drop(registry, at, WW_WIRE_WHAT_GONE);
-		at = next;
-	}
-}
-
 void object_lose_unheld_names(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
+	struct further_name *at;
 
 	if (object->holders > 0 || object->extra->last_will ||
 		record->state == WW_WIRE_STATE_REMOVED ||
@@ -107,7 +94,15 @@ void object_lose_unheld_names(struct registry *registry, struct object *object)
 		!ww_name_is_inside((const char *)record->name) &&
 		!object_awaits_members(record, object->extra->nesting))
 		object_lose_first_name(registry, object, WW_WIRE_WHAT_GONE);
-	object_lose_held_further(registry, object);
+	at = further_next(registry, object, NULL);
+	/* There may be many that are kept, so they are looked at only if there is such a name. */
+	while (at && object->extra->held_further > 0) {
+		struct further_name *next = further_next(registry, object, at);
+
+		if (further_record(registry, at)->life == WW_WIRE_LIFE_HELD)
+			further_drop(registry, at, WW_WIRE_WHAT_GONE);
+		at = next;
+	}
 }
 
 void object_take_name(struct registry *registry, struct name name)

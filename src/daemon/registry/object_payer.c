@@ -117,18 +117,6 @@ static struct hold *find_payer_of(struct registry *registry, const struct object
 	return NULL;
 }
 
-/*
- * The oldest hold of a user who has room, but those that were not chosen before come last, so that
- * many holds that end one after the other are not all looked at each time. Return: NULL: none has.
- */
-static struct hold *find_payer(struct registry *registry, const struct object *object)
-{
-	struct hold *found = object->payer ? find_payer_of(registry, object, object->payer, 0)
-					   : NULL;
-
-	return found ? found : find_payer_of(registry, object, object->oldest_hold, object->payer);
-}
-
 static void object_pay_by(struct registry *registry, struct object *object, struct hold *hold)
 {
 	struct ww_layout_hold_record *record = hold_record(registry, hold);
@@ -149,13 +137,19 @@ bool object_find_payer(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	struct hold *payer;
+	struct hold *found;
 
 	if (object->extra->paying && object->own_holds > 0)
 		(void)object_pay_again(registry, object); /* there was no room, or no time */
 	if (object->own_holds > 0 || object->extra->paying || object->extra->last_will ||
 		object_is_named(registry, object) || record->state == WW_WIRE_STATE_REMOVED)
 		return true;
-	payer = find_payer(registry, object);
+	/*
+	 * The oldest hold of a user who has room pays. Holds that were not chosen before come last,
+	 * so that many holds that end one after the other are not all looked at each time.
+	 */
+	found = object->payer ? find_payer_of(registry, object, object->payer, 0) : NULL;
+	payer = found ? found : find_payer_of(registry, object, object->oldest_hold, object->payer);
 	if (payer)
 		object_pay_by(registry, object, payer);
 	return payer != NULL;

@@ -18,18 +18,6 @@
 #include "daemon/registry/last_will.h"
 #include "daemon/registry/object.h"
 
-static void record_fill_names(struct ww_layout_object_record *record, const struct ww_wire_put *put)
-{
-	memcpy(record->id, put->id, sizeof(record->id));
-	memcpy(record->home_uuid, put->home_uuid, sizeof(record->home_uuid));
-	memcpy(record->fd_access, put->fd_access, sizeof(record->fd_access));
-	if (put->flags & WW_WIRE_PUT_FLAG_STAYS)
-		last_will_stay(record);
-	memcpy(record->name, put->name, strlen(put->name));
-	memcpy(record->description, put->description, put->description_bytes);
-	record->description_bytes = put->description_bytes;
-}
-
 /*
  * Draws the two secrets that tokens of an object carry, one for each access. Return: WW_OK;
  * WW_ERR_SYSTEM (the record is as it was).
@@ -42,25 +30,6 @@ static ww_status object_choose_secrets(struct ww_layout_object_record *record)
 	memcpy(record->read_secret, secrets[0], sizeof(record->read_secret));
 	memcpy(record->write_secret, secrets[1], sizeof(record->write_secret));
 	return WW_OK;
-}
-
-static ww_status record_fill(struct registry *registry, struct ww_layout_object_record *record,
-	const struct holder *creator, const struct ww_wire_put *put)
-{
-	const struct ww_layout_holder_record *process = holder_record(registry, creator);
-
-	record->kind = put->kind;
-	record->life = put->life;
-	record->mode = (uint16_t)put->mode;
-	record->uid = process->uid;
-	record->maker_pid = process->pid;
-	record->bytes = put->bytes;
-	record->created_ns = ww_clock_now_ns();
-	record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
-	record->maker = process->number;
-	record->generation = ++*table_value(&registry->object_table, 0);
-	record_fill_names(record, put);
-	return object_choose_secrets(record);
 }
 
 /*
@@ -79,16 +48,6 @@ static void object_undo_put(struct registry *registry, struct object *object, ui
 		object_free_extra(object);
 	}
 	table_give(&registry->object_table, index);
-}
-
-static ww_status record_keep_fds(struct registry *registry, struct ww_layout_object_record *record,
-	const int *fds, size_t fd_count)
-{
-	if (fd_count == 0)
-		return WW_OK;
-	ww_try(fdstore_keep(registry->fdstore, fds, fd_count, record->fds));
-	record->fd_count = (uint8_t)fd_count;
-	return WW_OK;
 }
 
 /* What objects that are put and adopted have in common. On failure nothing of it is left. */
@@ -114,11 +73,33 @@ static ww_status object_build(struct registry *registry, uint32_t index, struct 
 	struct ww_layout_object_record *record = table_record(&registry->object_table, index);
 	struct object *object;
 	ww_status status;
+	const struct ww_layout_holder_record *process = holder_record(registry, creator);
 
-	ww_try(record_fill(registry, record, creator, put));
+	record->kind = put->kind;
+	record->life = put->life;
+	record->mode = (uint16_t)put->mode;
+	record->uid = process->uid;
+	record->maker_pid = process->pid;
+	record->bytes = put->bytes;
+	record->created_ns = ww_clock_now_ns();
+	record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
+	record->maker = process->number;
+	record->generation = ++*table_value(&registry->object_table, 0);
+	memcpy(record->id, put->id, sizeof(record->id));
+	memcpy(record->home_uuid, put->home_uuid, sizeof(record->home_uuid));
+	memcpy(record->fd_access, put->fd_access, sizeof(record->fd_access));
+	if (put->flags & WW_WIRE_PUT_FLAG_STAYS)
+		last_will_stay(record);
+	memcpy(record->name, put->name, strlen(put->name));
+	memcpy(record->description, put->description, put->description_bytes);
+	record->description_bytes = put->description_bytes;
+	ww_try(object_choose_secrets(record));
 	ww_try(object_item(registry, index, out_object));
 	object = *out_object;
-	ww_try(record_keep_fds(registry, record, fds, fd_count));
+	if (fd_count != 0) {
+		ww_try(fdstore_keep(registry->fdstore, fds, fd_count, record->fds));
+		record->fd_count = (uint8_t)fd_count;
+	}
 	ww_try(object_enter(registry, object));
 	object_belongs(registry, object, creator);
 	status = hold_take(registry, creator, object, WW_WIRE_ACCESS_WRITE);

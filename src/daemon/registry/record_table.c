@@ -95,24 +95,6 @@ ww_status table_create(const struct table_layout *layout, int *out_fd)
 	return WW_OK;
 }
 
-static ww_status table_map_file(struct table *table)
-{
-	uint64_t bytes = table_file_bytes(table->record_bytes, table->limit);
-	struct stat file;
-	void *base;
-
-	if (fstat(table->fd, &file) < 0)
-		return ww_fail_errno(errno, NULL, "cannot look at a table");
-	if (!S_ISREG(file.st_mode) || file.st_size < HEADER_BYTES)
-		return ww_fail(WW_ERR_PROTOCOL, "descriptor %d is not a table", table->fd);
-	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->fd, 0);
-	if (base == MAP_FAILED)
-		return ww_fail_errno(errno, NULL, "cannot map a table of up to %" PRIu64 " bytes",
-			bytes);
-	table->base = base;
-	return WW_OK;
-}
-
 static ww_status header_check(struct table *table, const struct table_layout *layout)
 {
 	const struct ww_layout_table_header header = *table_header(table);
@@ -155,24 +137,6 @@ static uint32_t table_pop_free(struct table *table)
 	return index;
 }
 
-/*
- * Ignores the links of a former broker: the states say which records are free. The lowest is taken
- * first.
- */
-static void table_find_free(struct table *table)
-{
-	table->fresh = table->capacity;
-	while (table->fresh > 0 && *record_state(table, table->fresh - 1) == 0)
-		table->fresh--;
-	table->used = table->fresh;
-	for (uint32_t index = table->fresh; index-- > 0;) {
-		if (*record_state(table, index) == 0) {
-			table_push_free(table, index);
-			table->used--;
-		}
-	}
-}
-
 /* Makes sure that an item exists. The items of lower indexes do already. */
 static ww_status table_make_item(struct table *table, uint32_t index)
 {
@@ -212,13 +176,38 @@ ww_status table_open(struct table *table, int fd, const struct table_layout *lay
 		.record_bytes = layout->record_bytes,
 		.limit = layout->limit};
 	ww_status status;
+	uint64_t bytes;
+	struct stat file;
+	void *base;
 
 	ww_assert(layout->record_bytes > 0 && layout->record_bytes % sizeof(uint64_t) == 0);
 	*table = (struct table){.fd = -1};
-	ww_try(table_map_file(&opened));
+	bytes = table_file_bytes(opened.record_bytes, opened.limit);
+	if (fstat(opened.fd, &file) < 0)
+		return ww_fail_errno(errno, NULL, "cannot look at a table");
+	if (!S_ISREG(file.st_mode) || file.st_size < HEADER_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL, "descriptor %d is not a table", opened.fd);
+	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened.fd, 0);
+	if (base == MAP_FAILED)
+		return ww_fail_errno(errno, NULL, "cannot map a table of up to %" PRIu64 " bytes",
+			bytes);
+	opened.base = base;
 	status = header_check(&opened, layout);
 	if (status == WW_OK) {
-		table_find_free(&opened);
+		/*
+		 * Ignore the links of a former broker: the states say which records are free. The
+		 * lowest is taken first.
+		 */
+		opened.fresh = opened.capacity;
+		while (opened.fresh > 0 && *record_state(&opened, opened.fresh - 1) == 0)
+			opened.fresh--;
+		opened.used = opened.fresh;
+		for (uint32_t index = opened.fresh; index-- > 0;) {
+			if (*record_state(&opened, index) == 0) {
+				table_push_free(&opened, index);
+				opened.used--;
+			}
+		}
 		status = table_make_items(&opened);
 	}
 	if (status != WW_OK) {
@@ -278,36 +267,33 @@ static uint32_t table_next_capacity(const struct table *table)
 	return capacity < table->limit ? (uint32_t)capacity : table->limit;
 }
 
-static ww_status table_grow(struct table *table)
-{
-	uint32_t capacity = table_next_capacity(table);
-	uint64_t from = table_file_bytes(table->record_bytes, table->capacity);
-	uint64_t bytes = table_file_bytes(table->record_bytes, capacity);
-	int error;
-
-	if (table->capacity == table->limit)
-		return ww_fail(WW_ERR_LIMIT, "all %" PRIu32 " records of a table are taken",
-			table->limit);
-	do {
-		error = fallocate(table->fd, 0, (off_t)from, (off_t)(bytes - from)) ? errno : 0;
-	} while (error == EINTR);
-	if (error == EFBIG)
-		return ww_fail_errno_as(WW_ERR_LIMIT, error,
-			"raise the broker's limit of file sizes (LimitFSIZE, ulimit -f)",
-			"cannot let a table of the broker grow to %" PRIu64 " bytes", bytes);
-	if (error)
-		return ww_fail_errno(error, NULL, "cannot let a table grow to %" PRIu64 " bytes",
-			bytes);
-	table_set_capacity(table, capacity);
-	return WW_OK;
-}
-
 ww_status table_take(struct table *table, uint32_t *out_index)
 {
 	uint32_t index;
 
-	if (!table->free && table->fresh == table->capacity)
-		ww_try(table_grow(table));
+	if (!table->free && table->fresh == table->capacity) {
+		uint32_t capacity = table_next_capacity(table);
+		uint64_t from = table_file_bytes(table->record_bytes, table->capacity);
+		uint64_t bytes = table_file_bytes(table->record_bytes, capacity);
+		int error;
+
+		if (table->capacity == table->limit)
+			return ww_fail(WW_ERR_LIMIT, "all %" PRIu32 " records of a table are taken",
+				table->limit);
+		do {
+			error = fallocate(table->fd, 0, (off_t)from, (off_t)(bytes - from)) ? errno
+											    : 0;
+		} while (error == EINTR);
+		if (error == EFBIG)
+			return ww_fail_errno_as(WW_ERR_LIMIT, error,
+				"raise the broker's limit of file sizes (LimitFSIZE, ulimit -f)",
+				"cannot let a table of the broker grow to %" PRIu64 " bytes",
+				bytes);
+		if (error)
+			return ww_fail_errno(error, NULL,
+				"cannot let a table grow to %" PRIu64 " bytes", bytes);
+		table_set_capacity(table, capacity);
+	}
 	if (!table->free)
 		ww_try(table_make_item(table, table->fresh));
 	index = table->free ? table_pop_free(table) : table->fresh++;
@@ -325,23 +311,6 @@ void table_commit(const struct table *table, uint32_t index, uint32_t state)
 	__atomic_store_n(record_state(table, index), state, __ATOMIC_RELEASE);
 }
 
-/*
- * Frees the memory of an empty table, but keeps the first step: a broker that repeatedly has one
- * object and none would otherwise call the kernel each time.
- */
-static void table_shrink(struct table *table)
-{
-	uint32_t kept = (uint32_t)(STEP_BYTES / table->record_bytes) + 1;
-
-	table->free = 0;
-	table->fresh = 0;
-	if (table->capacity <= kept)
-		return;
-	table_set_capacity(table, kept);
-	if (ftruncate(table->fd, (off_t)table_file_bytes(table->record_bytes, kept)) < 0)
-		ww_log_debug("an empty table keeps its pages: %m");
-}
-
 void table_give(struct table *table, uint32_t index)
 {
 	ww_assert(index < table->capacity && table->used > 0);
@@ -350,6 +319,19 @@ void table_give(struct table *table, uint32_t index)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memset(table_record(table, index), 0, table->record_bytes);
 	table_push_free(table, index);
-	if (--table->used == 0)
-		table_shrink(table);
+	if (--table->used == 0) {
+		uint32_t kept = (uint32_t)(STEP_BYTES / table->record_bytes) + 1;
+
+		/*
+		 * Free the memory of an empty table, but keep the first step: a broker that
+		 * repeatedly has one object and none would otherwise call the kernel each time.
+		 */
+		table->free = 0;
+		table->fresh = 0;
+		if (table->capacity <= kept)
+			return;
+		table_set_capacity(table, kept);
+		if (ftruncate(table->fd, (off_t)table_file_bytes(table->record_bytes, kept)) < 0)
+			ww_log_debug("an empty table keeps its pages: %m");
+	}
 }

@@ -66,24 +66,6 @@ static ww_status registry_open_each_table(struct registry *registry,
 	return table_open(&registry->hold_table, (int)numbers[2], &hold_layout);
 }
 
-static void registry_init_maps(struct registry *registry)
-{
-	const struct table *objects = &registry->object_table;
-	const struct table *holders = &registry->holder_table;
-
-	item_map_init(&registry->by_id, objects, offsetof(struct object, by_id));
-	item_map_init(&registry->by_name, objects, offsetof(struct object, by_name));
-	item_map_init(&registry->by_further_name, &registry->name_table,
-		offsetof(struct further_name, by_name));
-	item_map_init(&registry->by_number, holders, offsetof(struct holder, by_number));
-	item_map_init(&registry->by_process, holders, offsetof(struct holder, by_process));
-	item_map_init(&registry->by_pair, &registry->hold_table, offsetof(struct hold, by_pair));
-	size_order_init(&registry->objects_by_size, objects, offsetof(struct object, by_size),
-		object_size_key);
-	size_order_init(&registry->holders_by_size, holders, offsetof(struct holder, by_size),
-		holder_size_key);
-}
-
 static void registry_close_tables(struct registry *registry)
 {
 	table_close(&registry->object_table);
@@ -375,55 +357,28 @@ static ww_status hold_adopt(struct registry *registry, uint32_t index)
 	return object ? hold_adopt_of(registry, index, object) : WW_ERR_PROTOCOL;
 }
 
-/* The former broker may have been killed while an object replaced another one. */
-static void registry_end_replaced(struct registry *registry)
-{
-	struct further_name *further;
-	struct object *object;
-
-	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
-		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
-			object_take_name(registry, name_first(object));
-	}
-	for (uint32_t at = 0; (further = table_next(&registry->name_table, &at));)
-		object_take_name(registry, (struct name){further->object, further});
-}
-
-static void object_settle_adopted(struct registry *registry, struct object *object)
-{
-	const struct ww_layout_object_record *record = object_record(registry, object);
-	bool is_held = hold_find_of_creator(registry, object) != NULL;
-	uint8_t what = is_held ? 0 : object_without_creator(registry, object);
-
-	if (object->extra->last_will && !object->creator)
-		(void)object_retire(registry, object);
-	else if (object->extra->last_will && !holder_awaits_exit(registry, object->creator) &&
-		!is_held)
-		object_unpublish(registry, object); /* its creator was releasing it */
-	else if (what)
-		object_end(registry, object, what);
-	else if (!object->creator && object_ends_with_creator(record))
-		object_end(registry, object, WW_WIRE_WHAT_GONE);
-	else
-		object_settle(registry, object);
-}
-
-/* The former broker may have been killed before it counted a name that it had taken. */
-static void registry_count_parts(struct registry *registry)
-{
-	struct object *object;
-
-	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
-		name_loss_count_part(registry, object);
-}
-
 /* Ends what ended, or was about to end, when the former broker was killed. */
 static void registry_settle_objects(struct registry *registry)
 {
 	struct object *object;
 
-	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
-		object_settle_adopted(registry, object);
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
+		const struct ww_layout_object_record *record = object_record(registry, object);
+		bool is_held = hold_find_of_creator(registry, object) != NULL;
+		uint8_t what = is_held ? 0 : object_without_creator(registry, object);
+
+		if (object->extra->last_will && !object->creator)
+			(void)object_retire(registry, object);
+		else if (object->extra->last_will &&
+			!holder_awaits_exit(registry, object->creator) && !is_held)
+			object_unpublish(registry, object); /* its creator was releasing it */
+		else if (what)
+			object_end(registry, object, what);
+		else if (!object->creator && object_ends_with_creator(record))
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
+		else
+			object_settle(registry, object);
+	}
 }
 
 /* Called when all objects exist that others may be inside of. */
@@ -437,33 +392,12 @@ static void registry_place_inside(struct registry *registry)
 	}
 }
 
-/* Continues the ends of processes that the former broker had begun: last wills first. */
-static void registry_await_exits(struct registry *registry)
-{
-	struct holder *holder;
-
-	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
-		if (!holder_awaits_exit(registry, holder))
-			continue;
-		holder_await_exit(registry, holder);
-		holder_end(registry, holder);
-	}
-}
-
-/* All remaining processes may connect again. */
-static void registry_await_holders(struct registry *registry)
-{
-	struct holder *holder;
-
-	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
-		if (!holder_awaits_exit(registry, holder))
-			holder_await(registry, holder);
-	}
-	holder_end_done(registry);
-}
-
 static ww_status registry_take_over(struct registry *registry)
 {
+	struct further_name *further;
+	struct object *object;
+	struct holder *holder;
+
 	ww_try(records_adopt(registry, &registry->holder_table, holder_adopt));
 	ww_try(records_adopt(registry, &registry->object_table, object_adopt_record));
 	/* Before holds: who pays depends on names. */
@@ -473,11 +407,30 @@ static ww_status registry_take_over(struct registry *registry)
 	if (!registry->name_table.base)
 		ww_try(registry_create_names(registry));
 	registry_place_inside(registry);
-	registry_end_replaced(registry);
-	registry_await_exits(registry);
+	/* The former broker may have been killed while an object replaced another one. */
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
+		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
+			object_take_name(registry, name_first(object));
+	}
+	for (uint32_t at = 0; (further = table_next(&registry->name_table, &at));)
+		object_take_name(registry, (struct name){further->object, further});
+	/* Continue the ends of processes that the former broker had begun: last wills first. */
+	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
+		if (!holder_awaits_exit(registry, holder))
+			continue;
+		holder_await_exit(registry, holder);
+		holder_end(registry, holder);
+	}
 	registry_settle_objects(registry);
-	registry_count_parts(registry);
-	registry_await_holders(registry);
+	/* The former broker may have been killed before it counted a name that it had taken. */
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
+		name_loss_count_part(registry, object);
+	/* All remaining processes may connect again. */
+	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
+		if (!holder_awaits_exit(registry, holder))
+			holder_await(registry, holder);
+	}
+	holder_end_done(registry);
 	return WW_OK;
 }
 
@@ -485,10 +438,24 @@ ww_status registry_open(struct registry *registry)
 {
 	uint32_t numbers[FIRST_TABLES];
 	bool is_first = fcntl((int)registry->fdstore->first, F_GETFD) < 0;
+	const struct table *objects;
+	const struct table *holders;
 
 	ww_list_init(&registry->doomed);
 	ww_list_init(&registry->done);
-	registry_init_maps(registry);
+	objects = &registry->object_table;
+	holders = &registry->holder_table;
+	item_map_init(&registry->by_id, objects, offsetof(struct object, by_id));
+	item_map_init(&registry->by_name, objects, offsetof(struct object, by_name));
+	item_map_init(&registry->by_further_name, &registry->name_table,
+		offsetof(struct further_name, by_name));
+	item_map_init(&registry->by_number, holders, offsetof(struct holder, by_number));
+	item_map_init(&registry->by_process, holders, offsetof(struct holder, by_process));
+	item_map_init(&registry->by_pair, &registry->hold_table, offsetof(struct hold, by_pair));
+	size_order_init(&registry->objects_by_size, objects, offsetof(struct object, by_size),
+		object_size_key);
+	size_order_init(&registry->holders_by_size, holders, offsetof(struct holder, by_size),
+		holder_size_key);
 	ww_try(key_hash_open());
 	if (is_first) {
 		ww_try(fdstore_adopted(registry->fdstore)); /* there are no records */
@@ -541,7 +508,7 @@ void registry_reclaim(struct registry *registry)
 		malloc_trim(0);
 }
 
-static void registry_close_items(struct registry *registry)
+void registry_close(struct registry *registry)
 {
 	struct further_name *further;
 	struct object *object;
@@ -560,11 +527,6 @@ static void registry_close_items(struct registry *registry)
 		expiry_stop(&hold->expiry);
 		free(hold->delivery);
 	}
-}
-
-void registry_close(struct registry *registry)
-{
-	registry_close_items(registry);
 	exit_wait_close(registry);
 	accounts_free(&registry->accounts);
 	registry_close_tables(registry);

@@ -59,30 +59,26 @@ static void place_path(const struct place *place, const char *end, char out_path
 		strrchr(place->address, '/') + 1, end);
 }
 
-static ww_status folder_check(int fd, const char *folder)
-{
-	struct stat entry;
-
-	if (fstat(fd, &entry) < 0)
-		return ww_fail_errno(errno, NULL, "cannot look at the folder %s", folder);
-	if (entry.st_uid != geteuid() && entry.st_uid != 0)
-		return ww_fail(WW_ERR_ACCESS,
-			"the folder %s belongs to user %u, who could put another socket there; give "
-			"another --socket",
-			folder, (unsigned)entry.st_uid);
-	if (entry.st_mode & OTHERS_MAY_WRITE)
-		return ww_fail(WW_ERR_ACCESS,
-			"others may write to the folder %s and could put another socket there; "
-			"chmod go-w it, or give another --socket",
-			folder);
-	return WW_OK;
-}
-
 static ww_status folder_open(const char *folder, int *out_fd)
 {
 	*out_fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (*out_fd >= 0)
-		return folder_check(*out_fd, folder);
+	if (*out_fd >= 0) {
+		struct stat entry;
+
+		if (fstat(*out_fd, &entry) < 0)
+			return ww_fail_errno(errno, NULL, "cannot look at the folder %s", folder);
+		if (entry.st_uid != geteuid() && entry.st_uid != 0)
+			return ww_fail(WW_ERR_ACCESS,
+				"the folder %s belongs to user %u, who could put another socket there; give "
+				"another --socket",
+				folder, (unsigned)entry.st_uid);
+		if (entry.st_mode & OTHERS_MAY_WRITE)
+			return ww_fail(WW_ERR_ACCESS,
+				"others may write to the folder %s and could put another socket there; "
+				"chmod go-w it, or give another --socket",
+				folder);
+		return WW_OK;
+	}
 	if (errno == ENOTDIR || errno == ELOOP)
 		return ww_fail(WW_ERR_ACCESS, "%s is no folder; give another --socket", folder);
 	return ww_fail_errno(errno, NULL, "cannot open the folder %s", folder);
@@ -126,34 +122,6 @@ static ww_status address_probe(const char *path)
 	return ww_fail_errno(errno, NULL, "cannot connect to %s", path);
 }
 
-static ww_status place_open_lock(const struct place *place, int *out_lock)
-{
-	char path[PATH_MAX];
-	struct stat entry;
-
-	place_path(place, ".lock", path);
-	*out_lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (*out_lock < 0)
-		return ww_fail_errno(errno, NULL, "cannot open the lock %s.lock", place->address);
-	if (fstat(*out_lock, &entry) == 0 && S_ISREG(entry.st_mode))
-		return WW_OK;
-	*out_lock = ww_fd_close(*out_lock);
-	return ww_fail(WW_ERR_EXISTS, "the lock %s.lock is no plain file; remove it",
-		place->address);
-}
-
-static ww_status address_wait_for_owner(const char *address, uint64_t deadline_ns)
-{
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
-	if (ww_clock_now_ns() >= deadline_ns)
-		return ww_fail(WW_ERR_EXISTS,
-			"another warpwayd has locked %s.lock and does not serve; end it first",
-			address);
-	nanosleep(&pause, NULL);
-	return WW_OK;
-}
-
 /*
  * Return: WW_OK (this process has the lock and none listens); WW_END (another one listens); an
  * error.
@@ -165,6 +133,7 @@ static ww_status address_take_lock(const char *address, int lock)
 	for (;;) {
 		bool is_ours = flock(lock, LOCK_EX | LOCK_NB) == 0;
 		ww_status status;
+		const struct timespec pause = {.tv_nsec = PAUSE_NS};
 
 		if (!is_ours && errno != EWOULDBLOCK && errno != EINTR)
 			return ww_fail_errno(errno, NULL, "cannot lock %s.lock", address);
@@ -174,7 +143,11 @@ static ww_status address_take_lock(const char *address, int lock)
 			return WW_END;
 		if (is_ours)
 			return WW_OK;
-		ww_try(address_wait_for_owner(address, deadline_ns));
+		if (ww_clock_now_ns() >= deadline_ns)
+			return ww_fail(WW_ERR_EXISTS,
+				"another warpwayd has locked %s.lock and does not serve; end it first",
+				address);
+		nanosleep(&pause, NULL);
 	}
 }
 
@@ -241,12 +214,22 @@ ww_status listen_address_claim(const char *address, mode_t mode, int *out_listen
 	WW_AUTO_FD int lock = -1;
 	struct place place = {.address = address};
 	ww_status status;
+	char path[PATH_MAX];
+	struct stat entry;
 
 	*out_listener = -1;
 	*out_lock = -1;
 	ww_try(folder_make(address, mode, &folder));
 	place.folder = folder;
-	ww_try(place_open_lock(&place, &lock));
+	place_path(&place, ".lock", path);
+	lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (lock < 0)
+		return ww_fail_errno(errno, NULL, "cannot open the lock %s.lock", place.address);
+	if (fstat(lock, &entry) != 0 || !S_ISREG(entry.st_mode)) {
+		lock = ww_fd_close(lock);
+		return ww_fail(WW_ERR_EXISTS, "the lock %s.lock is no plain file; remove it",
+			place.address);
+	}
 	status = address_take_lock(address, lock);
 	if (status != WW_OK)
 		return status;

@@ -53,11 +53,24 @@ struct entry {
 	char name[];
 };
 
-/* The name of the program is in brackets and may contain anything. */
-static bool state_parse(const char *text, struct state *out_state)
+static bool state_read(int folder, const char *name, struct state *out_state)
 {
-	const char *word = strrchr(text, ')');
+	WW_AUTO_FD int file = -1;
+	char path[64];
+	char text[2048];
+	ssize_t count;
+	const char *word;
 
+	snprintf(path, sizeof(path), "%.20s/stat", name);
+	file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	count = read(file, text, sizeof(text) - 1);
+	if (count <= 0)
+		return false; /* with errno */
+	text[count] = '\0';
+	/* The name of the program is in brackets and may contain anything. */
+	word = strrchr(text, ')');
 	*out_state = (struct state){0};
 	if (!word || word[1] != ' ' || word[2] == '\0')
 		return false;
@@ -72,24 +85,6 @@ static bool state_parse(const char *text, struct state *out_state)
 		word = end;
 	}
 	return true;
-}
-
-static bool state_read(int folder, const char *name, struct state *out_state)
-{
-	WW_AUTO_FD int file = -1;
-	char path[64];
-	char text[2048];
-	ssize_t count;
-
-	snprintf(path, sizeof(path), "%.20s/stat", name);
-	file = openat(folder, path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return false;
-	count = read(file, text, sizeof(text) - 1);
-	if (count <= 0)
-		return false; /* with errno */
-	text[count] = '\0';
-	return state_parse(text, out_state);
 }
 
 /* What the threads say of the end of the process. */

@@ -206,12 +206,6 @@ static void supervisor_disconnect(struct supervisor *supervisor)
 	supervisor->is_connected = false;
 }
 
-static bool number_is_kept(const struct supervisor *supervisor, uint32_t number)
-{
-	return number >= supervisor->start->fdstore_first &&
-		number < supervisor->start->fdstore_limit;
-}
-
 /* Whether a message has a valid form. */
 static bool message_is_well_formed(const struct supervisor *supervisor,
 	const struct supervisor_message *message, size_t bytes, size_t fd_count)
@@ -223,7 +217,8 @@ static bool message_is_well_formed(const struct supervisor *supervisor,
 	if (fd_count != (message->what == SUPERVISOR_KEEP ? message->count : 0))
 		return false;
 	for (uint32_t i = 0; i < message->count; i++) {
-		if (!number_is_kept(supervisor, message->numbers[i]))
+		if (message->numbers[i] < supervisor->start->fdstore_first ||
+			message->numbers[i] >= supervisor->start->fdstore_limit)
 			return false;
 	}
 	switch (message->what) {
@@ -249,35 +244,9 @@ static bool program_is_replaced(const char *program)
 		(installed.st_dev != own.st_dev || installed.st_ino != own.st_ino);
 }
 
-/* Executes the installed program in this process, which keeps its children and descriptors. */
-static void supervisor_become_installed(struct supervisor *supervisor)
-{
-	struct start_line line;
-
-	supervisor->start->broker = supervisor->broker;
-	if (fcntl(SUPERVISOR_SOCKET, F_SETFD, 0) == 0)
-		execv(supervisor->start->program,
-			start_write(supervisor->start, START_SUPERVISOR, &line));
-	admin_log("the supervisor stays the former program: cannot run %s: %m",
-		supervisor->start->program);
-	fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
-}
-
 static void admin_log_upgraded(const struct supervisor *supervisor)
 {
 	admin_log("upgraded: broker %d serves", (int)supervisor->broker);
-}
-
-static void supervisor_finish_upgrade(struct supervisor *supervisor)
-{
-	if (supervisor->trial_config >= 0 &&
-		inherit_as(&supervisor->trial_config, SUPERVISOR_CONFIG) < 0)
-		admin_log("the former configuration stays: %s", ww_error_last()->message);
-	supervisor->trial_config = ww_fd_close(supervisor->trial_config);
-	supervisor->is_trial = false;
-	if (program_is_replaced(supervisor->start->program))
-		supervisor_become_installed(supervisor);
-	admin_log_upgraded(supervisor);
 }
 
 static void supervisor_take_ready(struct supervisor *supervisor)
@@ -292,19 +261,28 @@ static void supervisor_take_ready(struct supervisor *supervisor)
 		       " times",
 		(int)getpid(), (int)supervisor->broker, supervisor->start->address,
 		supervisor->start->restarts);
-	if (supervisor->is_trial)
-		supervisor_finish_upgrade(supervisor);
-}
+	if (supervisor->is_trial) {
+		if (supervisor->trial_config >= 0 &&
+			inherit_as(&supervisor->trial_config, SUPERVISOR_CONFIG) < 0)
+			admin_log("the former configuration stays: %s", ww_error_last()->message);
+		supervisor->trial_config = ww_fd_close(supervisor->trial_config);
+		supervisor->is_trial = false;
+		if (program_is_replaced(supervisor->start->program)) {
+			struct start_line line;
 
-static void numbers_keep(struct supervisor *supervisor, const struct supervisor_message *message,
-	const int *fds)
-{
-	for (uint32_t i = 0; i < message->count; i++) {
-		if (message->numbers[i] >= supervisor->top)
-			supervisor->top = message->numbers[i] + 1;
-		if (dup2(fds[i], (int)message->numbers[i]) < 0)
-			admin_log("cannot keep a descriptor as %" PRIu32 ": %m",
-				message->numbers[i]);
+			/*
+			 * Execute the installed program in this process, which keeps its children
+			 * and descriptors.
+			 */
+			supervisor->start->broker = supervisor->broker;
+			if (fcntl(SUPERVISOR_SOCKET, F_SETFD, 0) == 0)
+				execv(supervisor->start->program,
+					start_write(supervisor->start, START_SUPERVISOR, &line));
+			admin_log("the supervisor stays the former program: cannot run %s: %m",
+				supervisor->start->program);
+			fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
+		}
+		admin_log_upgraded(supervisor);
 	}
 }
 
@@ -325,28 +303,33 @@ static void number_drop(const struct supervisor *supervisor, int number)
 		ww_fd_close(aside);
 }
 
-/* No number at or above top was ever kept, so these are skipped. */
-static void numbers_drop_range(struct supervisor *supervisor, uint32_t from, uint32_t to)
-{
-	for (uint32_t number = from; number <= to && number < supervisor->top; number++)
-		number_drop(supervisor, (int)number);
-	if (from < supervisor->top && to + 1 >= supervisor->top)
-		supervisor->top = from;
-}
-
 static void supervisor_obey(struct supervisor *supervisor, const struct supervisor_message *message,
 	const int *fds)
 {
+	uint32_t from;
+
 	switch (message->what) {
 	case SUPERVISOR_KEEP:
-		numbers_keep(supervisor, message, fds);
+		for (uint32_t i = 0; i < message->count; i++) {
+			if (message->numbers[i] >= supervisor->top)
+				supervisor->top = message->numbers[i] + 1;
+			if (dup2(fds[i], (int)message->numbers[i]) < 0)
+				admin_log("cannot keep a descriptor as %" PRIu32 ": %m",
+					message->numbers[i]);
+		}
 		break;
 	case SUPERVISOR_DROP:
 		for (uint32_t i = 0; i < message->count; i++)
 			number_drop(supervisor, (int)message->numbers[i]);
 		break;
 	case SUPERVISOR_DROP_RANGE:
-		numbers_drop_range(supervisor, message->numbers[0], message->numbers[1]);
+		/* No number at or above top was ever kept, so these are skipped. */
+		from = message->numbers[0];
+		for (uint32_t number = from;
+			number <= message->numbers[1] && number < supervisor->top; number++)
+			number_drop(supervisor, (int)number);
+		if (from < supervisor->top && message->numbers[1] + 1 >= supervisor->top)
+			supervisor->top = from;
 		break;
 	default:
 		supervisor_take_ready(supervisor);
@@ -394,18 +377,6 @@ static bool supervisor_receive(struct supervisor *supervisor)
 			status < 0 ? ww_error_last()->message : "sent a message that is not valid");
 	supervisor_disconnect(supervisor);
 	return false;
-}
-
-static void admin_log_end(pid_t broker, int status, bool was_ready)
-{
-	const char *when = was_ready ? "" : " before it was ready";
-
-	if (WIFSIGNALED(status))
-		admin_log("broker %d was killed by signal %d (%s)%s", (int)broker, WTERMSIG(status),
-			strsignal(WTERMSIG(status)), when);
-	else if (WEXITSTATUS(status) != SERVER_AGAIN)
-		admin_log("broker %d ended with status %d%s", (int)broker, WEXITSTATUS(status),
-			when);
 }
 
 /* Whether a client has connected and was not accepted. */
@@ -460,6 +431,7 @@ static int supervisor_follow_broker(struct supervisor *supervisor, int status)
 {
 	pid_t broker = supervisor->broker;
 	bool was_ready;
+	const char *when;
 
 	supervisor->broker = 0;
 	while (supervisor->is_connected && supervisor_receive(supervisor))
@@ -467,7 +439,13 @@ static int supervisor_follow_broker(struct supervisor *supervisor, int status)
 	supervisor_disconnect(supervisor);
 	was_ready = supervisor->is_ready;
 	supervisor->is_ready = false;
-	admin_log_end(broker, status, was_ready);
+	when = was_ready ? "" : " before it was ready";
+	if (WIFSIGNALED(status))
+		admin_log("broker %d was killed by signal %d (%s)%s", (int)broker, WTERMSIG(status),
+			strsignal(WTERMSIG(status)), when);
+	else if (WEXITSTATUS(status) != SERVER_AGAIN)
+		admin_log("broker %d ended with status %d%s", (int)broker, WEXITSTATUS(status),
+			when);
 	return supervisor_decide(supervisor, was_ready, status);
 }
 
@@ -503,37 +481,6 @@ static int supervisor_leave_hung(struct supervisor *supervisor, int status)
 	return GOES_ON;
 }
 
-/* Whether the broker can still run. Return: GOES_ON; the exit status. */
-static int supervisor_look(struct supervisor *supervisor)
-{
-	bool is_to_end = supervisor->is_killed || !supervisor->is_connected ||
-		supervisor->is_upgrade_due;
-	int status;
-
-	supervisor->look_ns = ww_clock_deadline_ns(is_to_end ? LOOK_OFTEN_NS : LOOK_NS);
-	if (supervisor->broker == 0 || !process_end_is_sure(supervisor->broker, &status))
-		return GOES_ON;
-	return supervisor_leave_hung(supervisor, status);
-}
-
-/* Sends SIGTERM to the broker; supervisor_decide() does the rest when it has ended. */
-static void supervisor_upgrade(struct supervisor *supervisor)
-{
-	int copy = -1;
-
-	if (inherit_config(supervisor->start->config, &copy) < 0)
-		admin_log("the configuration stays as it is: %s", ww_error_last()->message);
-	ww_fd_close(supervisor->trial_config);
-	supervisor->trial_config = copy;
-	supervisor->is_upgrade_due = true;
-	supervisor->is_trial = false;
-	systemd_notify("RELOADING=1\nSTATUS=waiting for another broker");
-	if (supervisor->broker > 0) {
-		kill(supervisor->broker, SIGTERM);
-		supervisor_expect_end(supervisor);
-	}
-}
-
 /* Return: GOES_ON; the exit status. */
 static int supervisor_take_signals(struct supervisor *supervisor)
 {
@@ -544,8 +491,26 @@ static int supervisor_take_signals(struct supervisor *supervisor)
 			return 0;
 		if (signal.ssi_signo == SIGHUP && supervisor->has_terminal)
 			return 0; /* the terminal was closed */
-		if (signal.ssi_signo == SIGHUP)
-			supervisor_upgrade(supervisor);
+		if (signal.ssi_signo == SIGHUP) {
+			int copy = -1;
+
+			/*
+			 * Send SIGTERM to the broker; supervisor_decide() does the rest when it has
+			 * ended.
+			 */
+			if (inherit_config(supervisor->start->config, &copy) < 0)
+				admin_log("the configuration stays as it is: %s",
+					ww_error_last()->message);
+			ww_fd_close(supervisor->trial_config);
+			supervisor->trial_config = copy;
+			supervisor->is_upgrade_due = true;
+			supervisor->is_trial = false;
+			systemd_notify("RELOADING=1\nSTATUS=waiting for another broker");
+			if (supervisor->broker > 0) {
+				kill(supervisor->broker, SIGTERM);
+				supervisor_expect_end(supervisor);
+			}
+		}
 	}
 	return GOES_ON;
 }
@@ -589,29 +554,18 @@ static int supervisor_step(struct supervisor *supervisor)
 		if (outcome == GOES_ON)
 			outcome = supervisor_reap(supervisor);
 	}
-	if (outcome == GOES_ON && ww_clock_now_ns() >= supervisor->look_ns)
-		outcome = supervisor_look(supervisor);
+	if (outcome == GOES_ON && ww_clock_now_ns() >= supervisor->look_ns) {
+		bool is_to_end = supervisor->is_killed || !supervisor->is_connected ||
+			supervisor->is_upgrade_due;
+		int status;
+
+		supervisor->look_ns = ww_clock_deadline_ns(is_to_end ? LOOK_OFTEN_NS : LOOK_NS);
+		if (supervisor->broker != 0 && process_end_is_sure(supervisor->broker, &status))
+			outcome = supervisor_leave_hung(supervisor, status);
+	}
 	if (outcome == GOES_ON && ww_clock_now_ns() >= supervisor->deadline_ns)
 		outcome = supervisor_pass_deadline(supervisor);
 	return outcome;
-}
-
-/* Kills a broker, and waits for its end for a bounded time, since it may hang. */
-static void broker_wait_for_end(pid_t broker)
-{
-	uint64_t deadline_ns = ww_clock_deadline_ns(LEAVE_NS);
-	const struct timespec pause = {.tv_nsec = LOOK_OFTEN_NS};
-	sigset_t child;
-	int status;
-
-	if (broker == 0)
-		return;
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	kill(broker, SIGKILL);
-	while (waitpid(broker, NULL, WNOHANG) == 0 && !process_end_is_sure(broker, &status) &&
-		ww_clock_now_ns() < deadline_ns)
-		sigtimedwait(&child, NULL, &pause);
 }
 
 /*
@@ -620,8 +574,22 @@ static void broker_wait_for_end(pid_t broker)
  */
 static int supervisor_end(struct supervisor *supervisor, int code)
 {
+	pid_t broker = supervisor->broker;
+	uint64_t deadline_ns = ww_clock_deadline_ns(LEAVE_NS);
+	const struct timespec pause = {.tv_nsec = LOOK_OFTEN_NS};
+	sigset_t child;
+	int status;
+
 	systemd_notify("STOPPING=1");
-	broker_wait_for_end(supervisor->broker);
+	/* The wait for the end of the broker is bounded, since it may hang. */
+	if (broker != 0) {
+		sigemptyset(&child);
+		sigaddset(&child, SIGCHLD);
+		kill(broker, SIGKILL);
+		while (waitpid(broker, NULL, WNOHANG) == 0 &&
+			!process_end_is_sure(broker, &status) && ww_clock_now_ns() < deadline_ns)
+			sigtimedwait(&child, NULL, &pause);
+	}
 	if (supervisor->start->is_bound)
 		listen_address_remove(supervisor->start->address, SUPERVISOR_LOCK);
 	close(SUPERVISOR_LISTENER);
@@ -659,23 +627,6 @@ static bool process_has_terminal(void)
 	return terminal >= 0;
 }
 
-/*
- * Closes all but the fixed descriptors and the fdstore. If this process was a broker, its
- * connections end here.
- */
-static void supervisor_close_others(const struct start *start)
-{
-	if (start->broker == 0)
-		close(SUPERVISOR_SOCKET);
-	else
-		fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
-	if (start->ready_fd < 0)
-		close(SUPERVISOR_STARTER);
-	else
-		fcntl(SUPERVISOR_STARTER, F_SETFD, FD_CLOEXEC);
-	close_range(SUPERVISOR_STARTER + 1, start->fdstore_first - 1, 0);
-}
-
 int supervisor_run(struct start *start)
 {
 	struct supervisor supervisor = {
@@ -691,7 +642,19 @@ int supervisor_run(struct start *start)
 	};
 	int outcome;
 
-	supervisor_close_others(start);
+	/*
+	 * Close all but the fixed descriptors and the fdstore. If this process was a broker, its
+	 * connections end here.
+	 */
+	if (start->broker == 0)
+		close(SUPERVISOR_SOCKET);
+	else
+		fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
+	if (start->ready_fd < 0)
+		close(SUPERVISOR_STARTER);
+	else
+		fcntl(SUPERVISOR_STARTER, F_SETFD, FD_CLOEXEC);
+	close_range(SUPERVISOR_STARTER + 1, start->fdstore_first - 1, 0);
 	if (inherit_files(start->fdstore_limit) < 0)
 		admin_log("%s", ww_error_last()->message);
 	if (!supervisor_open_signals(&supervisor)) {

@@ -65,10 +65,20 @@ static const struct attribute_capability optional[] = {
 	{WW_CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED},
 };
 
-static ww_status find_capabilities(struct cuda_device *device)
+static ww_status describe(struct cuda_device *device, int index)
 {
+	ww_CUuuid uuid;
+	ww_CUresult result = device->driver->cuDeviceGet(&device->ordinal, index);
 	int value;
 
+	snprintf(device->base.selector, sizeof(device->base.selector), "cuda:%d", index);
+	if (result == WW_CUDA_SUCCESS)
+		result = device->driver->cuDeviceGetUuid(&uuid, device->ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL, "cannot open %s",
+			device->base.selector);
+	device->base.index = (uint32_t)index;
+	memcpy(device->base.uuid, uuid.bytes, sizeof(device->base.uuid));
 	ww_try(find_attribute(device, WW_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
 		&value));
 	if (!value)
@@ -88,23 +98,6 @@ static ww_status find_capabilities(struct cuda_device *device)
 	ww_try(find_attribute(device, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &value));
 	if (value == WW_CU_COMPUTEMODE_DEFAULT)
 		device->base.capabilities |= WW_CAP_MANY_PROCESSES;
-	return WW_OK;
-}
-
-static ww_status describe(struct cuda_device *device, int index)
-{
-	ww_CUuuid uuid;
-	ww_CUresult result = device->driver->cuDeviceGet(&device->ordinal, index);
-
-	snprintf(device->base.selector, sizeof(device->base.selector), "cuda:%d", index);
-	if (result == WW_CUDA_SUCCESS)
-		result = device->driver->cuDeviceGetUuid(&uuid, device->ordinal);
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL, "cannot open %s",
-			device->base.selector);
-	device->base.index = (uint32_t)index;
-	memcpy(device->base.uuid, uuid.bytes, sizeof(device->base.uuid));
-	ww_try(find_capabilities(device));
 	return ww_cuda_vmm_granularity(device, &device->base.granularity);
 }
 
@@ -160,20 +153,6 @@ int ww_cuda_find_uuid(const struct ww_cuda_driver *driver, const uint8_t uuid[WW
 	return -1;
 }
 
-static ww_status open_by_uuid(const struct ww_cuda_driver *driver, int count, const char *selector,
-	const uint8_t uuid[WW_DEVICE_UUID_BYTES], struct ww_device **out_device)
-{
-	ww_CUdevice ordinal;
-	int index = ww_cuda_find_uuid(driver, uuid, &ordinal);
-
-	if (index >= 0)
-		return open_index(driver, index, out_device);
-	return ww_fail(WW_ERR_NO_DEVICE,
-		"there is no GPU \"%.48s\" among the %d that this process sees; nvidia-smi -L lists all, "
-		"CUDA_VISIBLE_DEVICES may hide it",
-		selector, count);
-}
-
 /* The first GPU that processes can share memory on. */
 static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 	struct ww_device **out_device)
@@ -198,17 +177,6 @@ static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 		count);
 }
 
-/* Reads an index: digits alone, no more than nine. */
-static bool parse_index(const char *text, int *out_index)
-{
-	size_t length = strspn(text, "0123456789");
-
-	if (length == 0 || length > 9 || text[length] != '\0')
-		return false;
-	*out_index = (int)strtol(text, NULL, 10);
-	return true;
-}
-
 static ww_status cuda_open(const char *selector, struct ww_device **out_device)
 {
 	const struct ww_cuda_driver *driver;
@@ -220,8 +188,15 @@ static ww_status cuda_open(const char *selector, struct ww_device **out_device)
 	*out_device = NULL;
 	if (selector) {
 		bool has_prefix = strncmp(selector, "GPU-", 4) == 0;
+		size_t length = strspn(selector, "0123456789");
 
-		is_index = parse_index(selector, &index);
+		/* An index has digits alone, no more than nine. */
+		if (length == 0 || length > 9 || selector[length] != '\0') {
+			is_index = false;
+		} else {
+			index = (int)strtol(selector, NULL, 10);
+			is_index = true;
+		}
 		if (!is_index && !ww_uuid_parse(selector + (has_prefix ? 4 : 0), uuid))
 			return ww_fail(WW_ERR_INVALID,
 				"\"cuda:%.64s\" names no GPU; use \"cuda:0\" or \"cuda:GPU-...\" with a UUID "
@@ -232,8 +207,17 @@ static ww_status cuda_open(const char *selector, struct ww_device **out_device)
 	ww_try(device_count(driver, &count));
 	if (!selector)
 		return open_best(driver, count, out_device);
-	if (!is_index)
-		return open_by_uuid(driver, count, selector, uuid, out_device);
+	if (!is_index) {
+		ww_CUdevice ordinal;
+
+		index = ww_cuda_find_uuid(driver, uuid, &ordinal);
+		if (index >= 0)
+			return open_index(driver, index, out_device);
+		return ww_fail(WW_ERR_NO_DEVICE,
+			"there is no GPU \"%.48s\" among the %d that this process sees; nvidia-smi -L lists all, "
+			"CUDA_VISIBLE_DEVICES may hide it",
+			selector, count);
+	}
 	if (index >= count)
 		return ww_fail(WW_ERR_NO_DEVICE,
 			"there is no cuda:%d: this process sees %d GPU%s; CUDA_VISIBLE_DEVICES may hide more",
@@ -261,36 +245,14 @@ static bool read_module_version(char *out, size_t bytes)
 	return word != NULL;
 }
 
-static void describe_driver(const struct cuda_device *device, char *out, size_t bytes)
-{
-	char module[24];
-	int version = 0;
-
-	device->driver->cuDriverGetVersion(&version);
-	if (read_module_version(module, sizeof(module)))
-		snprintf(out, bytes, "CUDA %d.%d, driver %s", version / 1000, version % 1000 / 10,
-			module);
-	else
-		snprintf(out, bytes, "CUDA %d.%d", version / 1000, version % 1000 / 10);
-}
-
-/* A driver older than the attribute answers that the value is invalid. */
-static uint32_t find_mps(const struct cuda_device *device)
-{
-	int is_on;
-	ww_CUresult result = device->driver->cuDeviceGetAttribute(&is_on,
-		WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device->ordinal);
-
-	if (result != WW_CUDA_SUCCESS)
-		return WW_MPS_UNKNOWN;
-	return is_on ? WW_MPS_ON : WW_MPS_OFF;
-}
-
 static ww_status cuda_info(struct ww_device *base, struct ww_device_info *info)
 {
 	struct cuda_device *device = ww_cuda_device(base);
 	size_t total_bytes = 0;
 	ww_CUresult result = device->driver->cuDeviceTotalMem(&total_bytes, device->ordinal);
+	char module[24];
+	int version = 0;
+	int is_on;
 
 	if (result == WW_CUDA_SUCCESS)
 		result = device->driver->cuDeviceGetName(info->name, sizeof(info->name),
@@ -298,9 +260,21 @@ static ww_status cuda_info(struct ww_device *base, struct ww_device_info *info)
 	if (result != WW_CUDA_SUCCESS)
 		return ww_cuda_fail(device->driver, result, NULL, "cannot describe %s",
 			base->selector);
-	info->mps = find_mps(device);
+	/* A driver older than the attribute answers that the value is invalid. */
+	result = device->driver->cuDeviceGetAttribute(&is_on, WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED,
+		device->ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		info->mps = WW_MPS_UNKNOWN;
+	else
+		info->mps = is_on ? WW_MPS_ON : WW_MPS_OFF;
 	info->bytes_total = total_bytes;
-	describe_driver(device, info->driver, sizeof(info->driver));
+	device->driver->cuDriverGetVersion(&version);
+	if (read_module_version(module, sizeof(module)))
+		snprintf(info->driver, sizeof(info->driver), "CUDA %d.%d, driver %s",
+			version / 1000, version % 1000 / 10, module);
+	else
+		snprintf(info->driver, sizeof(info->driver), "CUDA %d.%d", version / 1000,
+			version % 1000 / 10);
 	return WW_OK;
 }
 

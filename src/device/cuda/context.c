@@ -103,29 +103,24 @@ ww_status ww_cuda_enter_context(struct cuda_device *device, ww_CUcontext context
 	return enter_too(device, context, out_scope);
 }
 
-/* The context for a call on the device. */
-static ww_status find_context(struct cuda_device *device, ww_CUcontext *out_context)
-{
-	ww_CUdevice ordinal;
-	ww_CUresult result = device->driver->cuCtxGetCurrent(out_context);
-
-	if (result == WW_CUDA_SUCCESS && *out_context)
-		result = device->driver->cuCtxGetDevice(&ordinal);
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot find out the current CUDA context");
-	if (*out_context && ordinal == device->ordinal)
-		return WW_OK;
-	return ww_cuda_primary(device, out_context);
-}
-
 ww_status ww_cuda_enter(struct cuda_device *device, struct ww_cuda_scope *out_scope)
 {
 	ww_CUcontext context = NULL;
 	ww_status status;
+	ww_CUdevice ordinal;
+	ww_CUresult result;
 
 	*out_scope = ww_cuda_relax(device->driver);
-	status = find_context(device, &context);
+	result = device->driver->cuCtxGetCurrent(&context);
+	if (result == WW_CUDA_SUCCESS && context)
+		result = device->driver->cuCtxGetDevice(&ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		status = ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out the current CUDA context");
+	else if (context && ordinal == device->ordinal)
+		status = WW_OK;
+	else
+		status = ww_cuda_primary(device, &context);
 	if (status == WW_OK)
 		return enter_too(device, context, out_scope);
 	ww_cuda_leave(out_scope);

@@ -41,29 +41,6 @@ static void copy_end(struct cuda_device *device)
 	pthread_mutex_unlock(&device->lock);
 }
 
-static ww_status copy_stream_make(struct cuda_device *device, ww_CUstream *out_stream)
-{
-	ww_CUresult result = device->driver->cuStreamCreate(out_stream, WW_CU_STREAM_NON_BLOCKING);
-
-	if (result == WW_CUDA_SUCCESS)
-		return WW_OK;
-	*out_stream = NULL;
-	return ww_cuda_fail(device->driver, result, NULL, "cannot make a stream for copies of %s",
-		device->base.selector);
-}
-
-static ww_status copy_wait(struct cuda_device *device, ww_CUstream stream)
-{
-	ww_CUresult result = device->driver->cuStreamSynchronize(stream);
-
-	if (result == WW_CUDA_SUCCESS)
-		return WW_OK;
-	/* The copy may be under way still, and it uses the caller's memory: one more attempt. */
-	(void)device->driver->cuStreamSynchronize(stream);
-	return ww_cuda_fail(device->driver, result, NULL, "cannot wait for a copy of %s",
-		device->base.selector);
-}
-
 /* Between copy_begin() and copy_end(). */
 static ww_status copy_run(struct cuda_device *device, void *destination, const void *source,
 	uint64_t bytes)
@@ -76,11 +53,30 @@ static ww_status copy_run(struct cuda_device *device, void *destination, const v
 
 	ww_try(ww_cuda_enter_to_stay(device, &scope, &context));
 	stream = ww_cuda_is_primary(device, context) ? &device->copy_stream : &unkept;
-	if (!*stream)
-		ww_try(copy_stream_make(device, stream));
+	if (!*stream) {
+		ww_CUresult result = device->driver->cuStreamCreate(stream,
+			WW_CU_STREAM_NON_BLOCKING);
+
+		if (result != WW_CUDA_SUCCESS) {
+			*stream = NULL;
+			return ww_cuda_fail(device->driver, result, NULL,
+				"cannot make a stream for copies of %s", device->base.selector);
+		}
+	}
 	status = ww_cuda_enqueue_copy(device, *stream, destination, source, bytes);
-	if (status == WW_OK)
-		status = copy_wait(device, *stream);
+	if (status == WW_OK) {
+		ww_CUresult result = device->driver->cuStreamSynchronize(*stream);
+
+		if (result != WW_CUDA_SUCCESS) {
+			/*
+			 * The copy may be under way still, and it uses the caller's memory: one
+			 * more attempt.
+			 */
+			(void)device->driver->cuStreamSynchronize(*stream);
+			status = ww_cuda_fail(device->driver, result, NULL,
+				"cannot wait for a copy of %s", device->base.selector);
+		}
+	}
 	if (unkept)
 		device->driver->cuStreamDestroy(unkept);
 	return status;

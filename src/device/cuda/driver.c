@@ -143,18 +143,6 @@ static ww_status find_group(ww_PFN_cuGetProcAddress get_proc_address, const stru
 	return WW_OK;
 }
 
-/* They may be missing. */
-static void find_later_functions(ww_PFN_cuGetProcAddress get_proc_address)
-{
-	for (size_t i = 0; i < sizeof(later_entries) / sizeof(later_entries[0]); i++) {
-		ww_CUdriverProcAddressQueryResult found;
-
-		if (get_proc_address(later_entries[i].name, later_entries[i].function,
-			    WW_CUDA_ABI_LATER, 0, &found) != WW_CUDA_SUCCESS)
-			*later_entries[i].function = NULL;
-	}
-}
-
 static ww_status initialise(void)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -194,31 +182,25 @@ static ww_status fail_to_open(const char *reason)
 		reason);
 }
 
-/* A missing file is not looked for again; after other failures the next call tries anew. */
-static ww_status open_library(void **out_library)
-{
-	const char *text;
-
-	if (absence[0])
-		return fail_to_open(absence);
-	*out_library = ww_loader_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (*out_library)
-		return WW_OK;
-	text = dlerror();
-	if (!text)
-		return fail_to_open("out of memory"); /* for the text, too */
-	if (is_absent(text))
-		snprintf(absence, sizeof(absence), "%s", text);
-	return fail_to_open(text);
-}
-
 static ww_status load(void)
 {
 	void *library;
 	ww_PFN_cuGetProcAddress get_proc_address;
 	ww_status status;
+	const char *text;
 
-	ww_try(open_library(&library));
+	/* A missing file is not looked for again; after other failures the next call tries anew. */
+	if (absence[0])
+		return fail_to_open(absence);
+	library = ww_loader_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		text = dlerror();
+		if (!text)
+			return fail_to_open("out of memory"); /* for the text, too */
+		if (is_absent(text))
+			snprintf(absence, sizeof(absence), "%s", text);
+		return fail_to_open(text);
+	}
 	*(void **)&get_proc_address = ww_loader_symbol(library, "cuGetProcAddress_v2");
 	if (get_proc_address)
 		status = find_functions(get_proc_address);
@@ -233,7 +215,14 @@ static ww_status load(void)
 		status = find_group(get_proc_address, graph_entries,
 			sizeof(graph_entries) / sizeof(graph_entries[0]), &driver.has_graph);
 	if (status == WW_OK) {
-		find_later_functions(get_proc_address);
+		/* These functions may be missing. */
+		for (size_t i = 0; i < sizeof(later_entries) / sizeof(later_entries[0]); i++) {
+			ww_CUdriverProcAddressQueryResult found;
+
+			if (get_proc_address(later_entries[i].name, later_entries[i].function,
+				    WW_CUDA_ABI_LATER, 0, &found) != WW_CUDA_SUCCESS)
+				*later_entries[i].function = NULL;
+		}
 		status = initialise();
 	}
 	return status;

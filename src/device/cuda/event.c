@@ -84,22 +84,6 @@ static struct cuda_event *event_free(struct cuda_event *event)
 WW_DEFINE_CLEANUP(struct cuda_event, event_free)
 #define AUTO_EVENT WW_CLEANUP(event_free_p)
 
-static ww_status fail_create(struct cuda_event *event, ww_CUresult result)
-{
-	uint32_t count = atomic_load(&live_count);
-
-	if (result == WW_CUDA_ERROR_OUT_OF_MEMORY && count >= EVENTS_MOST)
-		return ww_cuda_fail_as(WW_ERR_LIMIT, device_of(event)->driver, result,
-			"let some go, or use a timeline",
-			"this process has %u live events, more CUDA does not give", count);
-	if (result == WW_CUDA_ERROR_OUT_OF_MEMORY)
-		return ww_cuda_fail(device_of(event)->driver, result,
-			"CUDA gives 4096 to a process, those of other libraries included",
-			"cannot make an event of %s beside %u others", event->base.device->selector,
-			count);
-	return fail(event, result, "make");
-}
-
 ww_status ww_cuda_event_create(struct ww_device *device, uint64_t flags,
 	struct ww_device_event **out_event)
 {
@@ -114,27 +98,24 @@ ww_status ww_cuda_event_create(struct ww_device *device, uint64_t flags,
 		native_flags |= WW_CU_EVENT_BLOCKING_SYNC;
 	ww_try(ww_cuda_enter_to_stay(device_of(event), &scope, &event->context));
 	result = device_of(event)->driver->cuEventCreate(&event->native, native_flags);
-	if (result != WW_CUDA_SUCCESS)
-		return fail_create(event, result);
+	if (result != WW_CUDA_SUCCESS) {
+		uint32_t count = atomic_load(&live_count);
+
+		if (result == WW_CUDA_ERROR_OUT_OF_MEMORY && count >= EVENTS_MOST)
+			return ww_cuda_fail_as(WW_ERR_LIMIT, device_of(event)->driver, result,
+				"let some go, or use a timeline",
+				"this process has %u live events, more CUDA does not give", count);
+		if (result == WW_CUDA_ERROR_OUT_OF_MEMORY)
+			return ww_cuda_fail(device_of(event)->driver, result,
+				"CUDA gives 4096 to a process, those of other libraries included",
+				"cannot make an event of %s beside %u others",
+				event->base.device->selector, count);
+		return fail(event, result, "make");
+	}
 	event->is_ours = true;
 	atomic_fetch_add(&live_count, 1);
 	*out_event = &ww_steal(event)->base;
 	return WW_OK;
-}
-
-static ww_status fail_open(struct cuda_event *event, ww_CUresult result)
-{
-	const struct ww_cuda_driver *driver = device_of(event)->driver;
-
-	if (result == WW_CUDA_ERROR_INVALID_HANDLE)
-		return ww_cuda_fail_as(WW_ERR_NOT_FOUND, driver, result, NULL,
-			"there is no such event any more: its maker ended or destroyed it");
-	if (result == WW_CUDA_ERROR_INVALID_CONTEXT)
-		return ww_cuda_fail_as(WW_ERR_UNSUPPORTED, driver, result,
-			"run them with different pids, or use a timeline",
-			"CUDA opens no event of this very process, nor of one with the same pid value "
-			"(two containers, both process 1)");
-	return fail(event, result, "open");
 }
 
 ww_status ww_cuda_event_open(struct ww_device *device, const uint8_t handle[64],
@@ -150,8 +131,19 @@ ww_status ww_cuda_event_open(struct ww_device *device, const uint8_t handle[64],
 	memcpy(&native, handle, sizeof(native));
 	ww_try(ww_cuda_enter_to_stay(device_of(event), &scope, &event->context));
 	result = device_of(event)->driver->cuIpcOpenEventHandle(&event->native, native);
-	if (result != WW_CUDA_SUCCESS)
-		return fail_open(event, result);
+	if (result != WW_CUDA_SUCCESS) {
+		const struct ww_cuda_driver *driver = device_of(event)->driver;
+
+		if (result == WW_CUDA_ERROR_INVALID_HANDLE)
+			return ww_cuda_fail_as(WW_ERR_NOT_FOUND, driver, result, NULL,
+				"there is no such event any more: its maker ended or destroyed it");
+		if (result == WW_CUDA_ERROR_INVALID_CONTEXT)
+			return ww_cuda_fail_as(WW_ERR_UNSUPPORTED, driver, result,
+				"run them with different pids, or use a timeline",
+				"CUDA opens no event of this very process, nor of one with the same pid value "
+				"(two containers, both process 1)");
+		return fail(event, result, "open");
+	}
 	*out_event = &ww_steal(event)->base;
 	return WW_OK;
 }

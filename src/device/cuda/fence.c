@@ -34,21 +34,6 @@ static struct cuda_device *device_of(const struct cuda_fence *fence)
 	return ww_cuda_device(fence->base.device);
 }
 
-/* NULL: no library has made it, so no work is in it. */
-static ww_status primary_find(struct cuda_device *device, ww_CUcontext *out_context)
-{
-	unsigned int flags;
-	int is_active = 0;
-	ww_CUresult result = device->driver->cuDevicePrimaryCtxGetState(device->ordinal, &flags,
-		&is_active);
-
-	*out_context = NULL;
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot ask for the CUDA context of %s", device->base.selector);
-	return is_active ? ww_cuda_primary(device, out_context) : WW_OK;
-}
-
 /* In the context. */
 static ww_status record(struct cuda_fence *fence, ww_CUcontext context)
 {
@@ -102,10 +87,18 @@ ww_status ww_cuda_fence_create(struct ww_device *base, struct ww_device_fence **
 {
 	struct cuda_device *device = ww_cuda_device(base);
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = ww_cuda_relax(device->driver);
-	ww_CUcontext context;
+	ww_CUcontext context = NULL;
+	unsigned int flags;
+	int is_active = 0;
+	ww_CUresult result;
 
 	*out_fence = NULL;
-	ww_try(primary_find(device, &context));
+	/* If no library has made the context, it stays NULL, and no work is in it. */
+	result = device->driver->cuDevicePrimaryCtxGetState(device->ordinal, &flags, &is_active);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot ask for the CUDA context of %s", device->base.selector);
+	ww_try(is_active ? ww_cuda_primary(device, &context) : WW_OK);
 	return context ? fence_new(device, context, out_fence) : WW_OK;
 }
 

@@ -89,23 +89,19 @@ static bool is_readable(const void *pointer)
 	return is_copied;
 }
 
-static ww_status fail_unknown(const void *pointer)
-{
-	if (is_readable(pointer))
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"cannot share %p: it is the CPU's own memory, such as malloc() gives, which no other "
-			"process can map; use memory of kind WW_MEMORY_HOST, " COPY,
-			pointer);
-	return ww_fail(WW_ERR_INVALID,
-		"cannot wrap %p: there is no memory; was it freed, or is it of another process?",
-		pointer);
-}
-
 static ww_status check_device(const struct cuda_device *device, const void *pointer,
 	const struct knowledge *known)
 {
-	if (known->type == 0)
-		return fail_unknown(pointer);
+	if (known->type == 0) {
+		if (is_readable(pointer))
+			return ww_fail(WW_ERR_UNSUPPORTED,
+				"cannot share %p: it is the CPU's own memory, such as malloc() gives, which no other "
+				"process can map; use memory of kind WW_MEMORY_HOST, " COPY,
+				pointer);
+		return ww_fail(WW_ERR_INVALID,
+			"cannot wrap %p: there is no memory; was it freed, or is it of another process?",
+			pointer);
+	}
 	if (known->is_managed)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"cannot share %p: managed memory has no handle for other processes; allocate it with "
@@ -121,23 +117,6 @@ static ww_status check_device(const struct cuda_device *device, const void *poin
 			"cannot wrap %p for %s: it lies on cuda:%d; open that device for it",
 			pointer, device->base.selector, known->ordinal);
 	return WW_OK;
-}
-
-static ww_status fail_pool(struct cuda_device *device, const void *pointer,
-	const struct knowledge *known)
-{
-	ww_CUmemoryPool usual = NULL;
-	ww_CUresult result = device->driver->cuDeviceGetDefaultMemPool(&usual, device->ordinal);
-
-	if (result == WW_CUDA_SUCCESS && usual == known->pool)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"cannot share %p: it is of the device's default pool, which has no descriptor; "
-			"allocate from a cudaMemPool_t with cudaMemHandleTypePosixFileDescriptor, " COPY,
-			pointer);
-	return ww_fail(WW_ERR_UNSUPPORTED,
-		"cannot share %p: its pool was made without, or came by, a descriptor; make the pool with "
-		"handleTypes cudaMemHandleTypePosixFileDescriptor, " COPY,
-		pointer);
 }
 
 /* Neither an allocation of cuMemAlloc() nor of a pool: of cuMemCreate(), or opened by a handle. */
@@ -170,10 +149,22 @@ static ww_status find_backing(struct cuda_device *device, void *pointer,
 {
 	ww_try(check_device(device, pointer, known));
 	if (known->pool) {
+		ww_CUmemoryPool usual = NULL;
+		ww_CUresult result;
+
 		*out_backing = WW_BACKING_CUDA_POOL;
 		if (known->handle_types & WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 			return WW_OK;
-		return fail_pool(device, pointer, known);
+		result = device->driver->cuDeviceGetDefaultMemPool(&usual, device->ordinal);
+		if (result == WW_CUDA_SUCCESS && usual == known->pool)
+			return ww_fail(WW_ERR_UNSUPPORTED,
+				"cannot share %p: it is of the device's default pool, which has no descriptor; "
+				"allocate from a cudaMemPool_t with cudaMemHandleTypePosixFileDescriptor, " COPY,
+				pointer);
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot share %p: its pool was made without, or came by, a descriptor; make the pool with "
+			"handleTypes cudaMemHandleTypePosixFileDescriptor, " COPY,
+			pointer);
 	}
 	if (known->is_legacy_capable) {
 		*out_backing = WW_BACKING_CUDA_LEGACY;
@@ -202,16 +193,29 @@ static ww_status find_range(struct cuda_device *device, void *pointer,
 	return WW_OK;
 }
 
-static ww_status check_span(struct cuda_device *device, const void *pointer, uint64_t bytes,
-	const struct ww_foreign *found)
+ww_status ww_cuda_foreign_find(struct ww_device *base, void *pointer, uint64_t bytes,
+	struct ww_foreign *out_found)
 {
-	uint64_t offset = (uintptr_t)pointer - (uintptr_t)found->base;
-	ww_CUdeviceptr end = address_of(found->base) + found->bytes;
+	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct knowledge known;
+	ww_CUresult result;
+	uint64_t offset;
+	ww_CUdeviceptr end;
 	struct knowledge next;
 
-	if (offset < found->bytes && bytes <= found->bytes - offset)
+	ww_try(ww_cuda_enter(device, &scope));
+	result = ask(device->driver, address_of(pointer), &known);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out what memory is at %p", pointer);
+	ww_try(find_backing(device, pointer, &known, &out_found->backing));
+	ww_try(find_range(device, pointer, &known, out_found));
+	offset = (uintptr_t)pointer - (uintptr_t)out_found->base;
+	end = address_of(out_found->base) + out_found->bytes;
+	if (offset < out_found->bytes && bytes <= out_found->bytes - offset)
 		return WW_OK;
-	if (found->backing == WW_BACKING_CUDA_VMM &&
+	if (out_found->backing == WW_BACKING_CUDA_VMM &&
 		ask(device->driver, end, &next) == WW_CUDA_SUCCESS &&
 		next.type == WW_CU_MEMORYTYPE_DEVICE)
 		return ww_fail(WW_ERR_UNSUPPORTED,
@@ -222,35 +226,10 @@ static ww_status check_span(struct cuda_device *device, const void *pointer, uin
 	return ww_fail(WW_ERR_INVALID,
 		"cannot wrap %" PRIu64 " bytes at %p: they leave their allocation of %" PRIu64
 		" bytes at %p",
-		bytes, pointer, found->bytes, found->base);
-}
-
-ww_status ww_cuda_foreign_find(struct ww_device *base, void *pointer, uint64_t bytes,
-	struct ww_foreign *out_found)
-{
-	struct cuda_device *device = ww_cuda_device(base);
-	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
-	struct knowledge known;
-	ww_CUresult result;
-
-	ww_try(ww_cuda_enter(device, &scope));
-	result = ask(device->driver, address_of(pointer), &known);
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot find out what memory is at %p", pointer);
-	ww_try(find_backing(device, pointer, &known, &out_found->backing));
-	ww_try(find_range(device, pointer, &known, out_found));
-	return check_span(device, pointer, bytes, out_found);
+		bytes, pointer, out_found->bytes, out_found->base);
 }
 
 /* --- wrapped memory --- */
-
-static uint32_t kind_of(enum ww_backing backing)
-{
-	return backing == WW_BACKING_CUDA_LEGACY  ? WW_MEMORY_LEGACY
-		: backing == WW_BACKING_CUDA_POOL ? WW_MEMORY_CUDA_POOL
-						  : WW_MEMORY_VMM;
-}
 
 static ww_status retain(struct cuda_device *device, const struct ww_foreign *found,
 	uint64_t *out_handle)
@@ -294,7 +273,9 @@ ww_status ww_cuda_foreign_wrap(struct ww_mapping *mapping, const struct ww_forei
 	foreign->buffer_id = found->buffer_id;
 	mapping->foreign = foreign;
 	mapping->backing = found->backing;
-	mapping->kind = kind_of(found->backing);
+	mapping->kind = found->backing == WW_BACKING_CUDA_LEGACY ? WW_MEMORY_LEGACY
+		: found->backing == WW_BACKING_CUDA_POOL         ? WW_MEMORY_CUDA_POOL
+								 : WW_MEMORY_VMM;
 	mapping->access = WW_ACCESS_WRITE;
 	mapping->route = WW_ROUTE_LOCAL;
 	mapping->bytes = found->bytes;

@@ -327,48 +327,27 @@ static void close_foreign(struct cuda_device *device, struct cuda_foreign *forei
 	free(foreign);
 }
 
-static ww_status check_page(const struct ww_handle_page *page,
-	const struct ww_foreign_fields *fields, const struct ww_memory_source *source)
-{
-	if (fields->backing != source->backing || fields->bytes != source->bytes)
-		return ww_fail(WW_ERR_MISMATCH,
-			"refused a wrapped memory: its description says %" PRIu64
-			" bytes, its page %" PRIu64 ", or they are of two kinds",
-			source->bytes, fields->bytes);
-	ww_try(ww_handle_page_check(page));
-	if (ww_foreign_is_this_process(fields->process_id))
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"cannot open memory of this very process for another GPU: CUDA has no handle for "
-			"that; use its pointer, with cudaDeviceEnablePeerAccess()");
-	return WW_OK;
-}
-
 static ww_status open_page(struct cuda_device *device, struct cuda_foreign *foreign,
 	const struct ww_memory_source *source, ww_CUdeviceptr *out_address)
 {
 	struct ww_foreign_fields fields;
 
 	ww_try(ww_handle_page_open(&foreign->page, source->fd, &fields));
-	ww_try(check_page(&foreign->page, &fields, source));
+	if (fields.backing != source->backing || fields.bytes != source->bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused a wrapped memory: its description says %" PRIu64
+			" bytes, its page %" PRIu64 ", or they are of two kinds",
+			source->bytes, fields.bytes);
+	ww_try(ww_handle_page_check(&foreign->page));
+	if (ww_foreign_is_this_process(fields.process_id))
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot open memory of this very process for another GPU: CUDA has no handle for "
+			"that; use its pointer, with cudaDeviceEnablePeerAccess()");
 	if (source->backing == WW_BACKING_CUDA_LEGACY)
 		return open_legacy(device, fields.handle, &foreign->page, &fields, &foreign->legacy,
 			out_address);
 	return ww_cuda_pool_open_pointer(device, &fields, source->pool_fd, foreign->page.fd,
 		&foreign->pool, out_address);
-}
-
-static ww_status check_source(const struct cuda_device *device,
-	const struct ww_memory_source *source)
-{
-	if (!device->driver->has_foreign)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"%s cannot open memory that others allocated: its driver lacks a function for that; "
-			"install one of version 525 or newer",
-			device->base.selector);
-	if (source->backing == WW_BACKING_CUDA_POOL && source->pool_fd < 0)
-		return ww_fail(WW_ERR_DESCRIPTOR,
-			"memory of a pool came without the pool's descriptor; pass it on by a token or a name");
-	return WW_OK;
 }
 
 /* @status: of opening it. What is open then is the mapping's, to be closed with it. */
@@ -393,7 +372,14 @@ ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_mem
 	struct cuda_foreign *foreign;
 	ww_status status;
 
-	ww_try(check_source(device, source));
+	if (!device->driver->has_foreign)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"%s cannot open memory that others allocated: its driver lacks a function for that; "
+			"install one of version 525 or newer",
+			device->base.selector);
+	if (source->backing == WW_BACKING_CUDA_POOL && source->pool_fd < 0)
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"memory of a pool came without the pool's descriptor; pass it on by a token or a name");
 	foreign = calloc(1, sizeof(*foreign));
 	if (!foreign)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");

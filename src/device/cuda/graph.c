@@ -27,26 +27,6 @@ static ww_CUstreamBatchMemOpParams operation(const struct ww_device_node *node,
 	return write;
 }
 
-/* The graph into which a stream is captured, and what the next piece of work comes after. */
-static ww_status find_capture(const struct ww_cuda_driver *driver, ww_CUstream stream,
-	ww_CUgraph *out_graph, const ww_CUgraphNode **out_dependencies, size_t *out_count)
-{
-	ww_CUstreamCaptureStatus status = WW_CU_STREAM_CAPTURE_STATUS_NONE;
-	ww_CUresult result = driver->cuStreamGetCaptureInfo(stream, &status, NULL, out_graph,
-		out_dependencies, out_count);
-
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(driver, result, NULL,
-			"cannot find the graph that stream %p is captured into", (void *)stream);
-	if (status == WW_CU_STREAM_CAPTURE_STATUS_ACTIVE)
-		return WW_OK;
-	return ww_fail(WW_ERR_STATE,
-		"stream %p is not captured into a CUDA graph%s: begin a capture, or give the graph",
-		(void *)stream,
-		status == WW_CU_STREAM_CAPTURE_STATUS_NONE ? ""
-							   : " any more, since a call ended that");
-}
-
 static ww_CUresult add(const struct ww_cuda_driver *driver, ww_CUgraph graph,
 	const ww_CUgraphNode *dependencies, size_t count, struct ww_device_node *node)
 {
@@ -75,8 +55,27 @@ ww_status ww_cuda_graph_add(struct ww_stream *stream, void *graph, void *const *
 	ww_CUresult result;
 
 	ww_try(ww_cuda_stream_enter(stream, &scope));
-	if (!into)
-		ww_try(find_capture(driver, native, &into, &after, &after_count));
+	if (!into) {
+		ww_CUstreamCaptureStatus status = WW_CU_STREAM_CAPTURE_STATUS_NONE;
+
+		/*
+		 * Find the graph into which the stream is captured, and what the next piece of work
+		 * comes after.
+		 */
+		result = driver->cuStreamGetCaptureInfo(native, &status, NULL, &into, &after,
+			&after_count);
+		if (result != WW_CUDA_SUCCESS)
+			return ww_cuda_fail(driver, result, NULL,
+				"cannot find the graph that stream %p is captured into",
+				(void *)native);
+		if (status != WW_CU_STREAM_CAPTURE_STATUS_ACTIVE)
+			return ww_fail(WW_ERR_STATE,
+				"stream %p is not captured into a CUDA graph%s: begin a capture, or give the graph",
+				(void *)native,
+				status == WW_CU_STREAM_CAPTURE_STATUS_NONE
+					? ""
+					: " any more, since a call ended that");
+	}
 	result = add(driver, into, after, after_count, node);
 	if (result == WW_CUDA_SUCCESS && !graph)
 		result = driver->cuStreamUpdateCaptureDependencies(native,

@@ -110,16 +110,6 @@ static const char *remedy_of_load(ww_CUresult result)
 	}
 }
 
-/* The compiler's first line says what is wrong and where. */
-static ww_status fail_load(const struct cuda_module *module, const struct ww_module_image *image,
-	ww_CUresult result, char *log)
-{
-	log[strcspn(log, "\r\n")] = '\0';
-	return ww_cuda_fail_as(status_of_load(result), device_of(module)->driver, result,
-		remedy_of_load(result), "cannot load %s on %s%s%.100s%s", image->name,
-		module->base.device->selector, log[0] ? " (" : "", log, log[0] ? ")" : "");
-}
-
 static ww_status load(struct cuda_module *module, const struct ww_module_image *image)
 {
 	struct cuda_device *device = device_of(module);
@@ -136,7 +126,11 @@ static ww_status load(struct cuda_module *module, const struct ww_module_image *
 	if (result == WW_CUDA_SUCCESS)
 		return WW_OK;
 	module->native = NULL;
-	return fail_load(module, image, result, log);
+	/* The compiler's first line says what is wrong and where. */
+	log[strcspn(log, "\r\n")] = '\0';
+	return ww_cuda_fail_as(status_of_load(result), device_of(module)->driver, result,
+		remedy_of_load(result), "cannot load %s on %s%s%.100s%s", image->name,
+		module->base.device->selector, log[0] ? " (" : "", log, log[0] ? ")" : "");
 }
 
 ww_status ww_cuda_module_load(struct ww_device *device, const struct ww_module_image *image,
@@ -214,30 +208,6 @@ static ww_status find_attributes(struct cuda_kernel *kernel, const struct ww_cud
 	return WW_OK;
 }
 
-/*
- * A launch gets more than 48 KiB of shared memory only if the kernel was told so. That costs
- * nothing, so a launch may ask for all that the GPU has.
- */
-static ww_status allow_shared_memory(struct cuda_kernel *kernel, struct cuda_device *device)
-{
-	struct ww_kernel_info *info = &kernel->base.info;
-	int most = 0;
-	ww_CUresult result = device->driver->cuDeviceGetAttribute(&most,
-		WW_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->ordinal);
-
-	if (result != WW_CUDA_SUCCESS)
-		return fail_kernel(kernel, result, "find the shared memory for");
-	most -= (int)info->shared_bytes;
-	if (most <= (int)info->shared_bytes_max)
-		return WW_OK;
-	result = device->driver->cuFuncSetAttribute(kernel->native,
-		WW_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most);
-	if (result != WW_CUDA_SUCCESS)
-		return fail_kernel(kernel, result, "allow shared memory for");
-	info->shared_bytes_max = (uint32_t)most;
-	return WW_OK;
-}
-
 /* The index behind the last argument is an invalid value. */
 static ww_status find_arguments(struct cuda_kernel *kernel, const struct ww_cuda_driver *driver)
 {
@@ -278,6 +248,10 @@ ww_status ww_cuda_kernel_open(struct ww_module *base, const char *name,
 	AUTO_KERNEL struct cuda_kernel *kernel = calloc(1, sizeof(*kernel));
 	const struct cuda_module *module = module_from_base(base);
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct cuda_device *device;
+	struct ww_kernel_info *info;
+	int most = 0;
+	ww_CUresult result;
 
 	if (!kernel)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot find \"%.64s\": out of memory", name);
@@ -285,7 +259,24 @@ ww_status ww_cuda_kernel_open(struct ww_module *base, const char *name,
 	ww_try(enter(module, &scope));
 	ww_try(find(kernel, module, name));
 	ww_try(find_attributes(kernel, device_of(module)->driver));
-	ww_try(allow_shared_memory(kernel, device_of(module)));
+	/*
+	 * A launch gets more than 48 KiB of shared memory only if the kernel was told so. That
+	 * costs nothing, so a launch may ask for all that the GPU has.
+	 */
+	device = device_of(module);
+	info = &kernel->base.info;
+	result = device->driver->cuDeviceGetAttribute(&most,
+		WW_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		return fail_kernel(kernel, result, "find the shared memory for");
+	most -= (int)info->shared_bytes;
+	if (most > (int)info->shared_bytes_max) {
+		result = device->driver->cuFuncSetAttribute(kernel->native,
+			WW_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most);
+		if (result != WW_CUDA_SUCCESS)
+			return fail_kernel(kernel, result, "allow shared memory for");
+		info->shared_bytes_max = (uint32_t)most;
+	}
 	ww_try(find_arguments(kernel, device_of(module)->driver));
 	*out_kernel = &ww_steal(kernel)->base;
 	return WW_OK;
@@ -294,22 +285,6 @@ ww_status ww_cuda_kernel_open(struct ww_module *base, const char *name,
 void ww_cuda_kernel_close(struct ww_kernel *base)
 {
 	kernel_free(kernel_from_base(base));
-}
-
-/* The stream's context is current. */
-static ww_status check_context(const struct cuda_kernel *kernel, const struct cuda_module *module)
-{
-	ww_CUcontext current = NULL;
-	ww_CUresult result = device_of(module)->driver->cuCtxGetCurrent(&current);
-
-	if (result != WW_CUDA_SUCCESS)
-		return fail_kernel(kernel, result, "launch");
-	if (current != module->context)
-		return ww_fail(WW_ERR_INVALID,
-			"cannot launch \"%s\": its module was loaded in another CUDA context than the "
-			"stream's; load it while the stream's context is current",
-			kernel->base.name);
-	return WW_OK;
 }
 
 static ww_status fail_launch(const struct cuda_kernel *kernel, const struct ww_launch *launch,
@@ -336,12 +311,21 @@ ww_status ww_cuda_kernel_launch(struct ww_kernel *base, struct ww_stream *stream
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	void *values[WW_KERNEL_ARGUMENTS_MAX];
 	ww_CUresult result;
+	ww_CUcontext current = NULL;
 
 	/* The driver only reads them. */
 	for (uint32_t i = 0; i < launch->argument_count; i++)
 		values[i] = (void *)(uintptr_t)launch->arguments[i].value;
 	ww_try(ww_cuda_stream_enter(stream, &scope));
-	ww_try(check_context(kernel, module));
+	/* The stream's context is current. */
+	result = device_of(module)->driver->cuCtxGetCurrent(&current);
+	if (result != WW_CUDA_SUCCESS)
+		return fail_kernel(kernel, result, "launch");
+	if (current != module->context)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot launch \"%s\": its module was loaded in another CUDA context than the "
+			"stream's; load it while the stream's context is current",
+			kernel->base.name);
 	result = device_of(module)->driver->cuLaunchKernel(kernel->native, launch->grid[0],
 		launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
 		launch->block[2], launch->shared_bytes, ww_cuda_stream_native(stream),

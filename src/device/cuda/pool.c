@@ -314,31 +314,26 @@ static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool)
 	return WW_OK;
 }
 
-/*
- * Until what the stream was given is done, but not for long: it may share a queue of the hardware
- * with streams that wait for this very thread. Then the driver does it later, and the
- * memory cannot be opened again before that.
- */
-static void settle(const struct ww_cuda_driver *driver, ww_CUstream stream)
-{
-	uint64_t deadline_ns = ww_clock_now_ns() + SETTLE_NS;
-
-	while (driver->cuStreamQuery(stream) == WW_CUDA_ERROR_NOT_READY &&
-		ww_clock_now_ns() < deadline_ns)
-		sched_yield();
-}
-
 /* In the order of a stream that nothing else waits in. Return: whether that went well. */
 static bool free_in_order(struct cuda_device *device, ww_CUdeviceptr address)
 {
 	const struct ww_cuda_driver *driver = device->driver;
 	ww_CUstream stream = NULL;
 	ww_CUresult result = driver->cuStreamCreate(&stream, WW_CU_STREAM_NON_BLOCKING);
+	uint64_t deadline_ns;
 
 	if (result != WW_CUDA_SUCCESS)
 		return false;
 	result = driver->cuMemFreeAsync(address, stream);
-	settle(driver, stream);
+	/*
+	 * This waits until what the stream was given is done, but not for long: it may share a
+	 * queue of the hardware with streams that wait for this very thread. Then the driver does
+	 * it later, and the memory cannot be opened again before that.
+	 */
+	deadline_ns = ww_clock_now_ns() + SETTLE_NS;
+	while (driver->cuStreamQuery(stream) == WW_CUDA_ERROR_NOT_READY &&
+		ww_clock_now_ns() < deadline_ns)
+		sched_yield();
 	driver->cuStreamDestroy(stream);
 	return result == WW_CUDA_SUCCESS;
 }
@@ -352,25 +347,6 @@ static void free_native(struct cuda_device *device, ww_CUdeviceptr address)
 	if (ww_cuda_enter(device, &scope) < 0 || !free_in_order(device, address))
 		device->driver->cuMemFree(address); /* it waits, but it is the last way */
 	ww_error_restore(&record);
-}
-
-static ww_status open_native_pointer(struct cuda_device *device, struct cuda_pool *pool,
-	const uint8_t *handle, ww_CUdeviceptr *out_address)
-{
-	ww_CUmemPoolPtrExportData data;
-	ww_CUresult result;
-
-	memcpy(&data, handle, sizeof(data));
-	result = device->driver->cuMemPoolImportPointer(out_address, pool->native, &data);
-	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE)
-		return ww_cuda_fail_as(WW_ERR_STATE, device->driver, result,
-			"if memory of this pool that was freed is still open here, release it",
-			"cannot open memory of another process's pool: the owner has freed it, or its "
-			"place is taken");
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot open memory of another process's pool");
-	return WW_OK;
 }
 
 /*
@@ -402,6 +378,8 @@ static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool
 	struct user *user = find_user(pool, identity, &is_taken);
 	ww_CUdeviceptr address = 0;
 	ww_status status;
+	ww_CUmemPoolPtrExportData data;
+	ww_CUresult result;
 
 	if (user) {
 		address = (ww_CUdeviceptr)(uintptr_t)user->address;
@@ -414,7 +392,16 @@ static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool
 		return ww_fail(WW_ERR_STATE,
 			"cannot open this memory: the driver still has another one of this pool open here "
 			"under the same handle, of an allocation before it; release that first");
-	ww_try(open_native_pointer(device, pool, identity->handle, &address));
+	memcpy(&data, identity->handle, sizeof(data));
+	result = device->driver->cuMemPoolImportPointer(&address, pool->native, &data);
+	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE)
+		return ww_cuda_fail_as(WW_ERR_STATE, device->driver, result,
+			"if memory of this pool that was freed is still open here, release it",
+			"cannot open memory of another process's pool: the owner has freed it, or its "
+			"place is taken");
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot open memory of another process's pool");
 	status = give_access(device, pool);
 	user = status == WW_OK ? add_user(pool, (void *)(uintptr_t)address) : NULL;
 	if (!user) {

@@ -161,14 +161,32 @@ static ww_status import_handle(struct cuda_device *device, int fd,
 	}
 }
 
-/* What the description says of a GPU that this process sees can be checked. */
-static ww_status check_home(const struct ww_cuda_driver *driver, ww_CUdevice home,
-	const struct ww_memory_source *source)
+/* Asks the driver, not the description, where imported memory lies. */
+static ww_status find_route(struct cuda_device *device, ww_CUmemGenericAllocationHandle handle,
+	const struct ww_memory_source *source, uint32_t *out_route)
 {
+	ww_CUmemAllocationProp prop = {0};
+	ww_CUresult result = device->driver->cuMemGetAllocationPropertiesFromHandle(&prop, handle);
+	const struct ww_cuda_driver *driver;
+	ww_CUdevice home;
 	size_t total = 0;
 	ww_CUuuid uuid;
-	ww_CUresult result = driver->cuDeviceGetUuid(&uuid, home);
 
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out on which GPU imported memory lies");
+	if (prop.location.type != WW_CU_MEM_LOCATION_TYPE_DEVICE)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused memory that lies on no GPU (location type %d), as its description says",
+			prop.location.type);
+	*out_route = WW_ROUTE_PEER_HIDDEN;
+	if (prop.location.id < 0)
+		return WW_OK;
+	*out_route = prop.location.id == device->ordinal ? WW_ROUTE_LOCAL : WW_ROUTE_PEER;
+	/* What the description says of a GPU that this process sees can be checked. */
+	driver = device->driver;
+	home = prop.location.id;
+	result = driver->cuDeviceGetUuid(&uuid, home);
 	if (result == WW_CUDA_SUCCESS)
 		result = driver->cuDeviceTotalMem(&total, home);
 	if (result != WW_CUDA_SUCCESS)
@@ -182,27 +200,6 @@ static ww_status check_home(const struct ww_cuda_driver *driver, ww_CUdevice hom
 			" bytes, more than that GPU has",
 			home, source->bytes);
 	return WW_OK;
-}
-
-/* Asks the driver, not the description, where imported memory lies. */
-static ww_status find_route(struct cuda_device *device, ww_CUmemGenericAllocationHandle handle,
-	const struct ww_memory_source *source, uint32_t *out_route)
-{
-	ww_CUmemAllocationProp prop = {0};
-	ww_CUresult result = device->driver->cuMemGetAllocationPropertiesFromHandle(&prop, handle);
-
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot find out on which GPU imported memory lies");
-	if (prop.location.type != WW_CU_MEM_LOCATION_TYPE_DEVICE)
-		return ww_fail(WW_ERR_MISMATCH,
-			"refused memory that lies on no GPU (location type %d), as its description says",
-			prop.location.type);
-	*out_route = WW_ROUTE_PEER_HIDDEN;
-	if (prop.location.id < 0)
-		return WW_OK;
-	*out_route = prop.location.id == device->ordinal ? WW_ROUTE_LOCAL : WW_ROUTE_PEER;
-	return check_home(device->driver, prop.location.id, source);
 }
 
 ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_source *source,

@@ -48,37 +48,33 @@ static struct {
 
 static pthread_once_t machine_read = PTHREAD_ONCE_INIT;
 
-/* "model name	: AMD EPYC ...": what stands behind the colon. */
-static void read_cpu_name(char *out, size_t bytes)
-{
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	snprintf(out, bytes, "CPU");
-	while (file && fgets(line, sizeof(line), file)) {
-		const char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) == 0 && colon) {
-			line[strcspn(line, "\n")] = '\0';
-			snprintf(out, bytes, "%s", colon + 1 + strspn(colon + 1, " \t"));
-			break;
-		}
-	}
-	if (file)
-		fclose(file);
-}
-
 static void machine_read_once(void)
 {
 	struct utsname system;
 	struct ww_error record;
 	char boot_id[64];
+	FILE *file;
+	char line[256];
 
 	ww_error_save(&record);
 	/* Without /proc the UUID stays zero: still the same in every process. */
 	if (ww_proc_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
 		ww_uuid_parse(boot_id, machine.uuid);
-	read_cpu_name(machine.name, sizeof(machine.name));
+	/* "model name	: AMD EPYC ...": what stands behind the colon. */
+	file = fopen("/proc/cpuinfo", "re");
+	snprintf(machine.name, sizeof(machine.name), "CPU");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) == 0 && colon) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(machine.name, sizeof(machine.name), "%s",
+				colon + 1 + strspn(colon + 1, " \t"));
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
 	if (uname(&system) == 0)
 		snprintf(machine.driver, sizeof(machine.driver), "%.15s %.47s", system.sysname,
 			system.release);
@@ -112,12 +108,19 @@ static void host_close(struct ww_device *device)
 	free(device);
 }
 
-/* Reads it again after a second. */
-static ww_status read_bytes_total(uint64_t *out_bytes)
+static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
 {
-	uint64_t now_ns = ww_clock_now_ns();
+	uint64_t *out_bytes;
+	uint64_t now_ns;
 	uint64_t free_bytes;
 
+	(void)device;
+	info->mps = WW_MPS_OFF;
+	memcpy(info->name, machine.name, sizeof(info->name));
+	memcpy(info->driver, machine.driver, sizeof(info->driver));
+	/* It is read again after a second. */
+	out_bytes = &info->bytes_total;
+	now_ns = ww_clock_now_ns();
 	*out_bytes = __atomic_load_n(&machine.bytes_total, __ATOMIC_ACQUIRE);
 	if (*out_bytes && now_ns - __atomic_load_n(&machine.read_ns, __ATOMIC_RELAXED) < SECOND_NS)
 		return WW_OK;
@@ -125,15 +128,6 @@ static ww_status read_bytes_total(uint64_t *out_bytes)
 	__atomic_store_n(&machine.read_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&machine.bytes_total, *out_bytes, __ATOMIC_RELEASE);
 	return WW_OK;
-}
-
-static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
-{
-	(void)device;
-	info->mps = WW_MPS_OFF;
-	memcpy(info->name, machine.name, sizeof(info->name));
-	memcpy(info->driver, machine.driver, sizeof(info->driver));
-	return read_bytes_total(&info->bytes_total);
 }
 
 static ww_status host_free_bytes(struct ww_device *device, uint64_t *out_bytes)

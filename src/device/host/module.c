@@ -98,29 +98,22 @@ static ww_status load_file(struct host_module *module, const struct ww_module_im
 	return open_library(module, image, path);
 }
 
-static ww_status write_all(int fd, const struct ww_module_image *image)
-{
-	uint64_t done = 0;
-
-	while (done < image->count) {
-		ssize_t written = write(fd, image->bytes + done, image->count - done);
-
-		if (written < 0 && errno != EINTR)
-			return ww_fail_errno(errno, NULL, "cannot copy %s", image->name);
-		done += written > 0 ? (uint64_t)written : 0;
-	}
-	return WW_OK;
-}
-
 static ww_status load_memory(struct host_module *module, const struct ww_module_image *image)
 {
 	char path[40];
+	uint64_t done = 0;
 
 	module->fd = memfd_create("warpway-module", MFD_CLOEXEC);
 	if (module->fd < 0)
 		return ww_fail_errno(errno, NULL, "cannot make a memfd for %s", image->name);
 	ww_try(ww_fd_adopt(&module->fd));
-	ww_try(write_all(module->fd, image));
+	while (done < image->count) {
+		ssize_t written = write(module->fd, image->bytes + done, image->count - done);
+
+		if (written < 0 && errno != EINTR)
+			return ww_fail_errno(errno, NULL, "cannot copy %s", image->name);
+		done += written > 0 ? (uint64_t)written : 0;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", module->fd);
 	return open_library(module, image, path);
 }
@@ -164,18 +157,6 @@ static void *find_symbol(const struct host_module *module, const char *name, uns
 		!dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
 		return NULL;
 	return ELF64_ST_TYPE(symbol->st_info) == type ? address : NULL;
-}
-
-static ww_status find_kernel(struct host_kernel *kernel, const struct host_module *module,
-	const char *name)
-{
-	*(void **)&kernel->entry = find_symbol(module, name, STT_FUNC);
-	if (kernel->entry)
-		return WW_OK;
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the module has no function \"%.64s\"; nm -D lists those that it has (in C++ declare it "
-		"extern \"C\")",
-		name);
 }
 
 /* NAME_argument_bytes, where the module has it. */
@@ -224,7 +205,12 @@ ww_status ww_host_kernel_open(struct ww_module *base, const char *name,
 	ww_kernel_init(&kernel->base, base, name);
 	kernel->base.info.threads_max = THREADS_MAX;
 	kernel->base.info.shared_bytes_max = SHARED_BYTES_MAX;
-	ww_try(find_kernel(kernel, module, name));
+	*(void **)&kernel->entry = find_symbol(module, name, STT_FUNC);
+	if (!kernel->entry)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the module has no function \"%.64s\"; nm -D lists those that it has (in C++ declare it "
+			"extern \"C\")",
+			name);
 	ww_try(find_arguments(kernel, module, name));
 	*out_kernel = &ww_steal(kernel)->base;
 	return WW_OK;
@@ -250,22 +236,6 @@ static uint64_t bytes_of(const struct ww_launch *launch)
 	return bytes;
 }
 
-/* malloc() aligns to 16 bytes, as the values are. */
-static void copy_arguments(struct host_launch *copy, const struct ww_launch *launch)
-{
-	char *at = (char *)copy + aligned(sizeof(*copy));
-
-	copy->arguments = (void **)(void *)at;
-	at += aligned(launch->argument_count * sizeof(void *));
-	for (uint32_t i = 0; i < launch->argument_count; i++) {
-		const struct ww_kernel_argument *argument = &launch->arguments[i];
-
-		copy->arguments[i] = at;
-		memcpy(at, argument->value, argument->bytes);
-		at += aligned(argument->bytes);
-	}
-}
-
 static struct host_launch *launch_free(struct host_launch *launch)
 {
 	ww_kernel_unref(&launch->kernel->base);
@@ -287,6 +257,7 @@ ww_status ww_host_kernel_launch(struct ww_kernel *kernel, struct ww_stream *stre
 {
 	struct host_launch *copy = malloc(bytes_of(launch));
 	ww_status status;
+	char *at;
 
 	if (!copy)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot launch \"%s\": out of memory",
@@ -299,7 +270,17 @@ ww_status ww_host_kernel_launch(struct ww_kernel *kernel, struct ww_stream *stre
 	memcpy(copy->launch.grid, launch->grid, sizeof(launch->grid));
 	memcpy(copy->launch.block, launch->block, sizeof(launch->block));
 	copy->kernel = kernel_from_base(ww_kernel_ref(kernel));
-	copy_arguments(copy, launch);
+	/* malloc() aligns to 16 bytes, as the values are. */
+	at = (char *)copy + aligned(sizeof(*copy));
+	copy->arguments = (void **)(void *)at;
+	at += aligned(launch->argument_count * sizeof(void *));
+	for (uint32_t i = 0; i < launch->argument_count; i++) {
+		const struct ww_kernel_argument *argument = &launch->arguments[i];
+
+		copy->arguments[i] = at;
+		memcpy(at, argument->value, argument->bytes);
+		at += aligned(argument->bytes);
+	}
 	status = ww_host_stream_call(stream, run, copy);
 	if (status < 0)
 		launch_free(copy);

@@ -81,23 +81,6 @@ static struct host_stream *from_base(struct ww_stream *stream)
 	return ww_container(stream, struct host_stream, base);
 }
 
-static void fill(const struct work *work)
-{
-	if (work->value_bytes == 1) {
-		memset(work->destination, (int)work->value, work->count);
-	} else if (work->value_bytes == 2) {
-		uint16_t *values = work->destination;
-
-		for (uint64_t i = 0; i < work->count; i++)
-			values[i] = (uint16_t)work->value;
-	} else {
-		uint32_t *values = work->destination;
-
-		for (uint64_t i = 0; i < work->count; i++)
-			values[i] = work->value;
-	}
-}
-
 static enum ww_await_look look_at_word(void *context)
 {
 	const struct word *word = context;
@@ -108,14 +91,10 @@ static enum ww_await_look look_at_word(void *context)
 	return __atomic_load_n(word->by_gpu, __ATOMIC_ACQUIRE) ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
 }
 
-static void write_word(const struct word *word)
-{
-	__atomic_store_n(word->at, word->value, __ATOMIC_RELEASE);
-	ww_await_wake(word->wakes);
-}
-
 static void run(struct work *work)
 {
+	const struct word *word;
+
 	switch (work->kind) {
 	case WORK_CALL:
 		work->fn(work->context);
@@ -124,22 +103,29 @@ static void run(struct work *work)
 		memmove(work->destination, work->source, work->count);
 		break;
 	case WORK_FILL:
-		fill(work);
+		if (work->value_bytes == 1) {
+			memset(work->destination, (int)work->value, work->count);
+		} else if (work->value_bytes == 2) {
+			uint16_t *values = work->destination;
+
+			for (uint64_t i = 0; i < work->count; i++)
+				values[i] = (uint16_t)work->value;
+		} else {
+			uint32_t *values = work->destination;
+
+			for (uint64_t i = 0; i < work->count; i++)
+				values[i] = work->value;
+		}
 		break;
 	case WORK_WAIT:
 		ww_await(work->word.wakes, look_at_word, &work->word, WW_NEVER);
 		break;
 	case WORK_WRITE:
-		write_word(&work->word);
+		word = &work->word;
+		__atomic_store_n(word->at, word->value, __ATOMIC_RELEASE);
+		ww_await_wake(word->wakes);
 		break;
 	}
-}
-
-static void work_free(struct work *work)
-{
-	ww_mapping_unref(work->pinned[0]);
-	ww_mapping_unref(work->pinned[1]);
-	free(work);
 }
 
 static void stream_free(struct host_stream *stream)
@@ -164,14 +150,6 @@ static struct work *take_work(struct host_stream *stream)
 	return link ? ww_container(link, struct work, link) : NULL;
 }
 
-static void complete(struct host_stream *stream)
-{
-	pthread_mutex_lock(&stream->lock);
-	stream->completed++;
-	pthread_cond_broadcast(&stream->has_completed);
-	pthread_mutex_unlock(&stream->lock);
-}
-
 static void *stream_thread(void *argument)
 {
 	struct host_stream *stream = argument;
@@ -180,8 +158,13 @@ static void *stream_thread(void *argument)
 	while ((work = take_work(stream))) {
 		run(work);
 		/* Before it counts as run: a thread that waited may look for leaks next. */
-		work_free(work);
-		complete(stream);
+		ww_mapping_unref(work->pinned[0]);
+		ww_mapping_unref(work->pinned[1]);
+		free(work);
+		pthread_mutex_lock(&stream->lock);
+		stream->completed++;
+		pthread_cond_broadcast(&stream->has_completed);
+		pthread_mutex_unlock(&stream->lock);
 	}
 	if (stream->frees_itself)
 		stream_free(stream);
