@@ -80,45 +80,21 @@ void ww_service_after_leave(struct ww_service_lane *lane)
 	lane->has_stream = false;
 }
 
-/*
- * The place of a new one: of the one that was used least recently, of those that no lane waits for.
- * Since the lane that asks waits for none, there is one. Locked.
- */
-static struct ww_service_after **find_place(struct ww_service_peer *peer)
-{
-	uint64_t oldest = UINT64_MAX;
-	uint32_t place = 0;
-
-	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		const struct ww_service_after *after = peer->afters[i];
-
-		if (after && (after->lanes > 0 || after->used >= oldest))
-			continue;
-		place = i;
-		oldest = after ? after->used : 0;
-	}
-	return &peer->afters[place];
-}
-
-static ww_status import(struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_layout_service_request *request, struct ww_service_after *after)
-{
-	if (!copy_token(peer, request, &after->token))
-		return ww_fail(WW_ERR_PROTOCOL, "its token is outside the arguments");
-	return ww_timeline_import(service->broker, &after->token, NULL, &after->timeline);
-}
-
 ww_status ww_service_after_import(struct ww_service *service, struct ww_service_peer *peer,
 	struct ww_service_lane *lane, const struct ww_layout_service_request *request)
 {
 	struct ww_service_after *after = calloc(1, sizeof(*after));
-	struct ww_service_after **place;
+	uint64_t oldest = UINT64_MAX;
 	struct ww_service_after *old;
+	uint32_t place = 0;
 	ww_status status;
 
 	if (!after)
 		return ww_fail(WW_ERR_NO_MEMORY, "the server is out of memory");
-	status = import(service, peer, request, after);
+	if (!copy_token(peer, request, &after->token))
+		status = ww_fail(WW_ERR_PROTOCOL, "its token is outside the arguments");
+	else
+		status = ww_timeline_import(service->broker, &after->token, NULL, &after->timeline);
 	if (status == WW_OK && ww_after_stream_may_wait(service, peer, after->timeline))
 		after->is_mapped = ww_timeline_prepare(after->timeline, service->device) == WW_OK;
 	if (status != WW_OK) {
@@ -126,9 +102,19 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 		return status;
 	}
 	pthread_mutex_lock(&service->lock);
-	place = find_place(peer);
-	old = *place;
-	*place = after;
+	/*
+	 * The new one takes the place of the one that was used least recently, of those that no
+	 * lane waits for. Since the lane that asks waits for none, there is one.
+	 */
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		old = peer->afters[i];
+		if (old && (old->lanes > 0 || old->used >= oldest))
+			continue;
+		place = i;
+		oldest = old ? old->used : 0;
+	}
+	old = peer->afters[place];
+	peer->afters[place] = after;
 	lane_take(peer, lane, after);
 	pthread_mutex_unlock(&service->lock);
 	ww_service_after_free(old);
@@ -136,18 +122,6 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 }
 
 /* --- waiting --- */
-
-static ww_status fail_lost(const struct ww_timeline *timeline, const struct ww_signal_look *look,
-	uint64_t value, char *out_message)
-{
-	struct ww_error record;
-
-	ww_error_save(&record);
-	(void)ww_wait_result_fail(timeline->page->header, look, value);
-	memcpy(out_message, ww_error_last()->message, WW_ERROR_MESSAGE_BYTES);
-	ww_error_restore(&record);
-	return WW_ERR_DEPENDENCY_FAILED;
-}
 
 /*
  * The broker says that a timeline is lost when the connection of its process breaks, just before
@@ -182,8 +156,15 @@ ww_status ww_service_after_look(struct ww_service_peer *peer, const struct ww_se
 {
 	struct ww_signal_look look;
 	ww_status status = look_at(peer, lane, value, &look);
+	struct ww_error record;
 
-	return status < 0 ? fail_lost(lane->after->timeline, &look, value, out_message) : status;
+	if (status >= 0)
+		return status;
+	ww_error_save(&record);
+	(void)ww_wait_result_fail(lane->after->timeline->page->header, &look, value);
+	memcpy(out_message, ww_error_last()->message, WW_ERROR_MESSAGE_BYTES);
+	ww_error_restore(&record);
+	return WW_ERR_DEPENDENCY_FAILED;
 }
 
 /* Soon, while the waits are short. */
@@ -217,22 +198,6 @@ static bool waits_no_longer(const struct ww_service *service, struct ww_service_
 		ww_service_requests_is_cancelled(&peer->requests, lane->first, request->call);
 }
 
-/* Locked. */
-static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
-{
-	for (uint64_t left = peer->waiting_after; left; left &= left - 1) {
-		struct ww_service_lane *lane = &peer->lanes[__builtin_ctzll(left)];
-		uint64_t bit = left & -left;
-
-		if (!waits_no_longer(service, peer, lane, now_ns)) {
-			ww_after_stream_wait(service, peer, lane);
-			continue;
-		}
-		peer->waiting_after &= ~bit;
-		peer->ready |= bit;
-	}
-}
-
 void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 {
 	bool is_waiting = false;
@@ -249,7 +214,17 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
-		peer_look(service, peer, began_ns);
+		for (uint64_t left = peer->waiting_after; left; left &= left - 1) {
+			struct ww_service_lane *lane = &peer->lanes[__builtin_ctzll(left)];
+			uint64_t bit = left & -left;
+
+			if (!waits_no_longer(service, peer, lane, began_ns)) {
+				ww_after_stream_wait(service, peer, lane);
+				continue;
+			}
+			peer->waiting_after &= ~bit;
+			peer->ready |= bit;
+		}
 		pthread_mutex_unlock(&service->lock);
 		is_waiting = is_waiting || peer->waiting_after;
 	}

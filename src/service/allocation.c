@@ -125,16 +125,6 @@ static void forget_removed(struct ww_service *service, uint32_t uid)
 
 /* --- the end --- */
 
-/* Return: whether the broker answers. */
-static bool remove_name(struct ww_service *service, const struct ww_allocation *allocation)
-{
-	ww_status status = look_up(service, allocation);
-
-	if (status == WW_OK)
-		status = ww_broker_end(service->broker, allocation->name, NULL);
-	return status != WW_ERR_NO_BROKER;
-}
-
 /*
  * Not in the list any more. A name is freed at once; without a name the memory leaves the broker
  * with the last reference. Calls that use it have theirs until they are complete.
@@ -145,8 +135,13 @@ static void allocation_end(struct ww_service *service, struct ww_allocation *all
 	struct ww_error record;
 
 	ww_error_save(&record);
-	if (allocation->name[0] && *is_answering)
-		*is_answering = remove_name(service, allocation);
+	if (allocation->name[0] && *is_answering) {
+		ww_status status = look_up(service, allocation);
+
+		if (status == WW_OK)
+			status = ww_broker_end(service->broker, allocation->name, NULL);
+		*is_answering = status != WW_ERR_NO_BROKER;
+	}
 	ww_memory_unref(allocation->memory);
 	free(allocation);
 	ww_error_restore(&record);
@@ -201,28 +196,6 @@ void ww_allocations_fini(struct ww_service *service)
 
 /* --- alloc --- */
 
-static ww_status read_name(const struct ww_service *service, const struct ww_value *value,
-	char out_name[WW_NAME_BYTES])
-{
-	size_t length = strlen(service->name);
-
-	if (value->bytes >= WW_NAME_BYTES || memchr(value->data, 0, value->bytes))
-		return ww_fail(WW_ERR_INVALID,
-			"the name of a memory is too long, or has a zero byte in it");
-	memcpy(out_name, value->data, value->bytes);
-	out_name[value->bytes] = 0;
-	ww_try(ww_name_check(out_name));
-	if (length == 0)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"a service without a name makes memories without names only");
-	if (strncmp(out_name, service->name, length) != 0 || out_name[length] != '/')
-		return ww_fail(WW_ERR_ACCESS,
-			"the name '%.64s' does not begin with '%.64s/', as names of memories that "
-			"this service makes must",
-			out_name, service->name);
-	return WW_OK;
-}
-
 /* u64 bytes, bytes name, u32 mode, bool kept */
 static ww_status read_wish(ww_call *call, struct wish *out_wish)
 {
@@ -235,8 +208,28 @@ static ww_status read_wish(ww_call *call, struct wish *out_wish)
 		.mode = (uint32_t)values[2].scalar,
 		.is_kept = values[3].scalar != 0,
 	};
-	if (values[1].kind != WW_ARGUMENT_NONE)
-		return read_name(call->service, &values[1], out_wish->name);
+	if (values[1].kind != WW_ARGUMENT_NONE) {
+		const struct ww_service *service = call->service;
+		const struct ww_value *value = &values[1];
+		char *out_name = out_wish->name;
+		size_t length = strlen(service->name);
+
+		if (value->bytes >= WW_NAME_BYTES || memchr(value->data, 0, value->bytes))
+			return ww_fail(WW_ERR_INVALID,
+				"the name of a memory is too long, or has a zero byte in it");
+		memcpy(out_name, value->data, value->bytes);
+		out_name[value->bytes] = 0;
+		ww_try(ww_name_check(out_name));
+		if (length == 0)
+			return ww_fail(WW_ERR_UNSUPPORTED,
+				"a service without a name makes memories without names only");
+		if (strncmp(out_name, service->name, length) != 0 || out_name[length] != '/')
+			return ww_fail(WW_ERR_ACCESS,
+				"the name '%.64s' does not begin with '%.64s/', as names of memories that "
+				"this service makes must",
+				out_name, service->name);
+		return WW_OK;
+	}
 	if (out_wish->is_kept)
 		return ww_fail(WW_ERR_INVALID,
 			"a memory is kept under a name, and 'name' was left out");
@@ -260,22 +253,6 @@ static ww_status count_bytes(struct ww_service *service, struct ww_allocation *a
 		service->params.alloc_bytes_max, allocation->uid, wished, bytes);
 }
 
-static ww_status put(struct ww_service *service, struct ww_allocation *allocation,
-	const struct wish *wish)
-{
-	const struct ww_put_params params = {
-		.struct_size = sizeof(params),
-		.mode = wish->mode,
-		.life = wish->is_kept ? WW_LIFE_KEPT : WW_LIFE_OWNER,
-		.state = WW_STATE_SHARED,
-	};
-	const char *name = wish->name[0] ? wish->name : NULL;
-
-	ww_try(ww_memory_put(allocation->memory, service->broker, name, &params, 0, NULL));
-	memcpy(allocation->name, wish->name, sizeof(allocation->name));
-	return WW_OK;
-}
-
 static ww_status make(struct ww_service *service, struct ww_allocation *allocation,
 	const struct wish *wish)
 {
@@ -284,12 +261,21 @@ static ww_status make(struct ww_service *service, struct ww_allocation *allocati
 		.bytes = wish->bytes,
 	};
 	struct ww_memory_info info = {.struct_size = sizeof(info)};
+	const struct ww_put_params how = {
+		.struct_size = sizeof(how),
+		.mode = wish->mode,
+		.life = wish->is_kept ? WW_LIFE_KEPT : WW_LIFE_OWNER,
+		.state = WW_STATE_SHARED,
+	};
+	const char *name = wish->name[0] ? wish->name : NULL;
 
 	ww_try(ww_memory_create(service->device, &params, &allocation->memory));
 	ww_try(ww_memory_info_get(allocation->memory, &info));
 	memcpy(allocation->object_id, info.object_id, sizeof(allocation->object_id));
 	ww_try(count_bytes(service, allocation, wish->bytes, info.bytes));
-	return put(service, allocation, wish);
+	ww_try(ww_memory_put(allocation->memory, service->broker, name, &how, 0, NULL));
+	memcpy(allocation->name, wish->name, sizeof(allocation->name));
+	return WW_OK;
 }
 
 /* The array has as many bytes as were asked for; the memory may have more. */
@@ -305,19 +291,6 @@ static ww_status give(ww_call *call, ww_memory *memory, uint64_t bytes)
 
 	ww_try(ww_array_set(&array, WW_DTYPE(WW_DTYPE_UINT, 8), 1, &shape, NULL, 0));
 	return ww_call_result(call, 0, &result);
-}
-
-/* From now on it can be freed. */
-static void note_made(struct ww_service *service, struct ww_allocation *allocation)
-{
-	ww_memory *kept = NULL;
-
-	pthread_mutex_lock(&service->lock);
-	if (!allocation->peer)
-		kept = ww_steal(allocation->memory);
-	allocation->is_made = true;
-	pthread_mutex_unlock(&service->lock);
-	ww_memory_unref(kept);
 }
 
 ww_status ww_allocation_run_alloc(void *context, ww_call *call)
@@ -341,7 +314,15 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 	if (status == WW_OK)
 		status = give(call, allocation->memory, wish.bytes);
 	if (status == WW_OK) {
-		note_made(service, allocation);
+		ww_memory *kept = NULL;
+
+		/* The memory can be freed from now on. */
+		pthread_mutex_lock(&service->lock);
+		if (!allocation->peer)
+			kept = ww_steal(allocation->memory);
+		allocation->is_made = true;
+		pthread_mutex_unlock(&service->lock);
+		ww_memory_unref(kept);
 		return WW_OK;
 	}
 	pthread_mutex_lock(&service->lock);
@@ -353,43 +334,31 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 
 /* --- free --- */
 
-/*
- * Takes out the one that a user has this memory by. A result that the client has not taken is
- * released with it.
- */
-static struct ww_allocation *take_by_id(struct ww_service *service, uint32_t uid,
-	const uint8_t id[WW_OBJECT_ID_BYTES])
-{
-	struct ww_allocation *found = NULL;
-
-	pthread_mutex_lock(&service->lock);
-	ww_list_for_each (link, &service->allocations) {
-		struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
-
-		if (each->is_made && each->uid == uid &&
-			!memcmp(each->object_id, id, sizeof(each->object_id))) {
-			found = each;
-			ww_list_remove(link);
-			break;
-		}
-	}
-	if (found && found->peer)
-		ww_service_peer_release_memory(service, found->peer, found->memory);
-	pthread_mutex_unlock(&service->lock);
-	return found;
-}
-
 ww_status ww_allocation_run_free(void *context, ww_call *call)
 {
 	struct ww_service *service = context;
 	struct ww_memory_info info = {.struct_size = sizeof(info)};
-	struct ww_allocation *allocation;
+	struct ww_allocation *allocation = NULL;
 	bool is_answering = true;
 	struct ww_value value;
 
 	ww_try(ww_call_argument(call, 0, &value));
 	ww_try(ww_memory_info_get(value.memory, &info));
-	allocation = take_by_id(service, call->peer->member.uid, info.object_id);
+	/* A result that the client has not taken is released with the memory. */
+	pthread_mutex_lock(&service->lock);
+	ww_list_for_each (link, &service->allocations) {
+		struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
+
+		if (each->is_made && each->uid == call->peer->member.uid &&
+			!memcmp(each->object_id, info.object_id, sizeof(each->object_id))) {
+			allocation = each;
+			ww_list_remove(link);
+			break;
+		}
+	}
+	if (allocation && allocation->peer)
+		ww_service_peer_release_memory(service, allocation->peer, allocation->memory);
+	pthread_mutex_unlock(&service->lock);
 	if (!allocation)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the service has no memory to free that it made for user %" PRIu32

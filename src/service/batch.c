@@ -14,8 +14,10 @@
 #define DEFAULT_CALLS 64
 #define WAIT_NS_MOST  UINT64_C(60000000000)
 
-static ww_status check_params(const struct ww_function_params *params)
+ww_status ww_batch_create(const struct ww_function_params *params, struct ww_batch **out_batch)
 {
+	struct ww_batch *batch;
+
 	if (params->batch_calls_max > WW_SERVICE_BATCH_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"ww_function_params.batch_calls_max is %" PRIu32 "; it can be at most %d",
@@ -25,14 +27,6 @@ static ww_status check_params(const struct ww_function_params *params)
 			"calls cannot wait %" PRIu64 " ns for others "
 			"(ww_function_params.batch_wait_ns): 60 s are the most",
 			params->batch_wait_ns);
-	return WW_OK;
-}
-
-ww_status ww_batch_create(const struct ww_function_params *params, struct ww_batch **out_batch)
-{
-	struct ww_batch *batch;
-
-	ww_try(check_params(params));
 	batch = calloc(1, sizeof(*batch));
 	if (!batch)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a function: out of memory");
@@ -112,27 +106,6 @@ static void drop_unwanted(struct ww_service *service, struct ww_batch *batch)
 		ww_list_remove(&batch->link);
 }
 
-static bool is_ready(const struct ww_service *service, const struct ww_batch *batch,
-	uint64_t now_ns)
-{
-	return batch->count == batch->calls_max || now_ns >= batch->due_ns || service->is_refusing;
-}
-
-/* It has calls. */
-static void fill(struct ww_batch *batch, struct ww_run *run)
-{
-	struct ww_layout_service_function *shared;
-	struct ww_list *link;
-
-	run->count = 0;
-	while ((link = ww_list_take_first(&batch->calls)))
-		run->calls[run->count++] = ww_container(link, struct ww_call, link);
-	batch->count = 0;
-	ww_list_remove(&batch->link);
-	shared = run->calls[0]->offer->shared;
-	__atomic_store_n(&shared->batches, shared->batches + 1, __ATOMIC_RELAXED);
-}
-
 bool ww_batch_take(struct ww_service *service, struct ww_run *out_run)
 {
 	struct ww_list *next;
@@ -146,12 +119,23 @@ bool ww_batch_take(struct ww_service *service, struct ww_run *out_run)
 	service->batch_look_ns = now_ns + WW_PEER_LOOK_NS;
 	for (struct ww_list *link = service->batches.next; link != &service->batches; link = next) {
 		struct ww_batch *batch = ww_container(link, struct ww_batch, link);
+		struct ww_layout_service_function *shared;
+		struct ww_list *taken;
 
 		next = link->next;
 		drop_unwanted(service, batch);
-		if (batch->count == 0 || !is_ready(service, batch, now_ns))
+		if (batch->count == 0 ||
+			(batch->count != batch->calls_max && now_ns < batch->due_ns &&
+				!service->is_refusing))
 			continue;
-		fill(batch, out_run);
+		out_run->count = 0;
+		while ((taken = ww_list_take_first(&batch->calls)))
+			out_run->calls[out_run->count++] = ww_container(taken, struct ww_call,
+				link);
+		batch->count = 0;
+		ww_list_remove(&batch->link);
+		shared = out_run->calls[0]->offer->shared;
+		__atomic_store_n(&shared->batches, shared->batches + 1, __ATOMIC_RELAXED);
 		service->batch_look_ns = now_ns; /* the others were not looked at */
 		return true;
 	}

@@ -69,23 +69,6 @@ static ww_status find_place(const struct part *part, uint64_t *out_first,
 	return WW_OK;
 }
 
-/* Addresses do not tell: one memory is mapped twice, for reading and for writing. */
-static ww_status check_overlap(const struct part *a, const struct part *b, uint64_t bytes)
-{
-	uint8_t ids[2][WW_OBJECT_ID_BYTES];
-	uint64_t first[2];
-
-	ww_try(find_place(a, &first[0], ids[0]));
-	ww_try(find_place(b, &first[1], ids[1]));
-	if (memcmp(ids[0], ids[1], sizeof(ids[0])) != 0 ||
-		(first[0] < first[1] ? first[1] - first[0] : first[0] - first[1]) >= bytes)
-		return WW_OK;
-	return ww_fail(WW_ERR_INVALID,
-		"source and destination overlap: they are %" PRIu64 " bytes at offsets %" PRIu64
-		" and %" PRIu64 " of one memory",
-		bytes, first[0], first[1]);
-}
-
 /* --- functions --- */
 
 /* any source, any destination, u64 bytes, u64 source_offset, u64 destination_offset */
@@ -95,12 +78,22 @@ static ww_status run_copy(void *context, ww_call *call)
 	struct part source;
 	struct part destination;
 	ww_stream *stream;
+	uint8_t ids[2][WW_OBJECT_ID_BYTES];
+	uint64_t first[2];
 
 	(void)context;
 	ww_try(get_numbers(call, 2, 3, numbers));
 	ww_try(get_part(call, 0, numbers[1], numbers[0], &source));
 	ww_try(get_part(call, 1, numbers[2], numbers[0], &destination));
-	ww_try(check_overlap(&source, &destination, numbers[0]));
+	/* Addresses do not tell: one memory is mapped twice, for reading and for writing. */
+	ww_try(find_place(&source, &first[0], ids[0]));
+	ww_try(find_place(&destination, &first[1], ids[1]));
+	if (memcmp(ids[0], ids[1], sizeof(ids[0])) == 0 &&
+		(first[0] < first[1] ? first[1] - first[0] : first[0] - first[1]) < numbers[0])
+		return ww_fail(WW_ERR_INVALID,
+			"source and destination overlap: they are %" PRIu64
+			" bytes at offsets %" PRIu64 " and %" PRIu64 " of one memory",
+			numbers[0], first[0], first[1]);
 	ww_try(ww_call_stream(call, &stream));
 	return ww_stream_copy(stream, destination.pointer, source.pointer, numbers[0]);
 }

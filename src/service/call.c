@@ -47,34 +47,6 @@ void ww_call_free(struct ww_call *call)
 
 /* --- arguments --- */
 
-static ww_status make_room(struct ww_call *call, uint32_t bytes)
-{
-	if (bytes <= call->record_room)
-		return WW_OK;
-	free(call->record);
-	call->record_room = 0;
-	call->record = malloc(bytes);
-	if (!call->record)
-		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot copy the arguments of a call: the server is out of memory");
-	call->record_room = bytes;
-	return WW_OK;
-}
-
-static ww_status check_spans(const struct ww_call *call)
-{
-	const struct ww_layout_service_request *request = &call->request;
-	const struct ww_service_peer *peer = call->peer;
-
-	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes) ||
-		ww_service_record_bytes(request) > WW_CALL_RECORD_MAX ||
-		!ww_service_is_inside(request->results_at, request->results_bytes,
-			peer->replies.area_bytes))
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the call's arguments, or the room for its results, are outside their areas");
-	return WW_OK;
-}
-
 void ww_call_reset(struct ww_call *call)
 {
 	call->first = call;
@@ -92,35 +64,46 @@ ww_status ww_call_read(struct ww_call *call)
 {
 	const struct ww_layout_service_request *request = &call->request;
 	uint32_t bytes;
+	const struct ww_service_peer *peer = call->peer;
 
-	ww_try(check_spans(call));
+	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes) ||
+		ww_service_record_bytes(request) > WW_CALL_RECORD_MAX ||
+		!ww_service_is_inside(request->results_at, request->results_bytes,
+			peer->replies.area_bytes))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the call's arguments, or the room for its results, are outside their areas");
 	bytes = ww_service_record_bytes(request);
-	ww_try(make_room(call, bytes));
+	if (bytes > call->record_room) {
+		free(call->record);
+		call->record_room = 0;
+		call->record = malloc(bytes);
+		if (!call->record)
+			return ww_fail(WW_ERR_NO_MEMORY,
+				"cannot copy the arguments of a call: the server is out of memory");
+		call->record_room = bytes;
+	}
 	if (bytes > 0)
 		memcpy(call->record, call->peer->requests.area + request->arguments_at, bytes);
 	ww_try(ww_call_args_decode(call->record, bytes, &call->arguments));
 	return ww_signature_bind(call->offer->signature, &call->arguments, &call->binding);
 }
 
-/* What is kept is not released now; but perhaps what was kept before. */
-static void keep_memories(struct ww_call *call)
-{
-	uint64_t now_ns = ww_clock_now_ns();
-
-	pthread_mutex_lock(&call->service->lock);
-	for (uint32_t i = 0; i < call->held; i++) {
-		struct ww_call_memory *held = &call->imports[i];
-
-		if (held->is_kept)
-			held->memory = ww_recent_keep(&call->peer->recent, held->memory, now_ns);
-	}
-	pthread_mutex_unlock(&call->service->lock);
-}
-
 void ww_call_release(struct ww_call *call)
 {
-	if (call->held > 0 && call->service->params.keep_ns > 0)
-		keep_memories(call);
+	if (call->held > 0 && call->service->params.keep_ns > 0) {
+		uint64_t now_ns = ww_clock_now_ns();
+
+		/* What is kept is not released now; but perhaps what was kept before. */
+		pthread_mutex_lock(&call->service->lock);
+		for (uint32_t i = 0; i < call->held; i++) {
+			struct ww_call_memory *held = &call->imports[i];
+
+			if (held->is_kept)
+				held->memory = ww_recent_keep(&call->peer->recent, held->memory,
+					now_ns);
+		}
+		pthread_mutex_unlock(&call->service->lock);
+	}
 	for (uint32_t i = 0; i < call->held; i++) {
 		ww_memory_unref(call->imports[i].memory);
 		ww_timeline_unref(call->imports[i].timeline);
@@ -136,43 +119,33 @@ static struct ww_call_memory *hold(struct ww_call *call, uint32_t index)
 	return &call->imports[index];
 }
 
-/* Whether the service keeps a memory for the client's next calls. */
-static bool may_keep(struct ww_service *service, ww_memory *memory)
-{
-	const struct ww_memory *whole = ww_memory_whole(memory);
-	bool is_allocation;
-
-	if (service->params.keep_ns == 0 || whole->is_chunk)
-		return false;
-	pthread_mutex_lock(&service->lock);
-	is_allocation = ww_allocations_have(service, whole);
-	pthread_mutex_unlock(&service->lock);
-	return !is_allocation;
-}
-
-static ww_status import_memory(struct ww_call *call, const struct ww_call_arg *argument,
-	struct ww_call_memory *held)
-{
-	const struct ww_import_params params = {
-		.struct_size = sizeof(params),
-		.access = argument->access,
-	};
-
-	if (held->memory)
-		return WW_OK;
-	ww_try(ww_memory_import(call->service->device, call->service->broker, argument->token,
-		&params, NULL, &held->memory, NULL));
-	held->is_kept = may_keep(call->service, held->memory);
-	return WW_OK;
-}
-
 static ww_status get_array(struct ww_call *call, uint32_t index, struct ww_value *out_value)
 {
 	const struct ww_call_arg *argument = &call->arguments.items[index];
 	struct ww_call_memory *held = hold(call, index);
 	char *host_pointer;
+	const struct ww_import_params params = {
+		.struct_size = sizeof(params),
+		.access = argument->access,
+	};
+	struct ww_service *service;
+	const struct ww_memory *whole;
+	bool is_allocation;
 
-	ww_try(import_memory(call, argument, held));
+	if (!held->memory) {
+		ww_try(ww_memory_import(call->service->device, call->service->broker,
+			argument->token, &params, NULL, &held->memory, NULL));
+		service = call->service;
+		whole = ww_memory_whole(held->memory);
+		if (service->params.keep_ns == 0 || whole->is_chunk) {
+			held->is_kept = false;
+		} else {
+			pthread_mutex_lock(&service->lock);
+			is_allocation = ww_allocations_have(service, whole);
+			pthread_mutex_unlock(&service->lock);
+			held->is_kept = !is_allocation;
+		}
+	}
 	ww_try(ww_array_check(&argument->array, held->memory->bytes));
 	host_pointer = ww_memory_host_pointer(held->memory);
 	out_value->memory = held->memory;
@@ -183,20 +156,10 @@ static ww_status get_array(struct ww_call *call, uint32_t index, struct ww_value
 	return WW_OK;
 }
 
-static ww_status get_timeline(struct ww_call *call, uint32_t index, struct ww_value *out_value)
-{
-	struct ww_call_memory *held = hold(call, index);
-
-	if (!held->timeline)
-		ww_try(ww_timeline_import(call->service->broker, call->arguments.items[index].token,
-			NULL, &held->timeline));
-	out_value->timeline = held->timeline;
-	return WW_OK;
-}
-
 ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value *out_value)
 {
 	const struct ww_call_arg *argument;
+	struct ww_call_memory *held;
 
 	ww_require(call && out_value, "ww_call_argument: call or out_value is NULL");
 	if (index >= call->arguments.count)
@@ -216,32 +179,18 @@ ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value *out_v
 	case WW_ARGUMENT_ARRAY:
 		return get_array(call, index, out_value);
 	case WW_ARGUMENT_TIMELINE:
-		return get_timeline(call, index, out_value);
+		held = hold(call, index);
+		if (!held->timeline)
+			ww_try(ww_timeline_import(call->service->broker,
+				call->arguments.items[index].token, NULL, &held->timeline));
+		out_value->timeline = held->timeline;
+		return WW_OK;
 	default:
 		return WW_OK;
 	}
 }
 
 /* --- results --- */
-
-static ww_status set_bytes(struct ww_call *call, uint32_t index, const struct ww_value *value)
-{
-	uint8_t *room;
-
-	if (value->bytes > WW_CALL_BYTES_MAX)
-		return ww_fail(WW_ERR_LIMIT,
-			"a result of %" PRIu64 " bytes is more than %d; return a memory",
-			value->bytes, WW_CALL_BYTES_MAX);
-	if (!call->result_bytes)
-		call->result_bytes = malloc((size_t)WW_CALL_ARGS_MAX * WW_CALL_BYTES_MAX);
-	if (!call->result_bytes)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a result: out of memory");
-	room = call->result_bytes + (size_t)index * WW_CALL_BYTES_MAX;
-	if (value->bytes > 0)
-		memcpy(room, value->data, value->bytes);
-	ww_call_arg_bytes(room, (uint32_t)value->bytes, &call->results.items[index]);
-	return WW_OK;
-}
 
 /* Keeps the memory until the client has taken it. */
 static ww_status keep_result(struct ww_call *call, ww_memory *memory)
@@ -305,29 +254,31 @@ static ww_status set_array(struct ww_call *call, uint32_t index, const struct ww
 
 static ww_status set_result(struct ww_call *call, uint32_t index, const struct ww_value *value)
 {
+	uint8_t *room;
+
 	switch (value->kind) {
 	case WW_ARGUMENT_SCALAR:
 		ww_call_arg_scalar(value->dtype, value->scalar, &call->results.items[index]);
 		return WW_OK;
 	case WW_ARGUMENT_BYTES:
-		return set_bytes(call, index, value);
+		if (value->bytes > WW_CALL_BYTES_MAX)
+			return ww_fail(WW_ERR_LIMIT,
+				"a result of %" PRIu64 " bytes is more than %d; return a memory",
+				value->bytes, WW_CALL_BYTES_MAX);
+		if (!call->result_bytes)
+			call->result_bytes = malloc((size_t)WW_CALL_ARGS_MAX * WW_CALL_BYTES_MAX);
+		if (!call->result_bytes)
+			return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a result: out of memory");
+		room = call->result_bytes + (size_t)index * WW_CALL_BYTES_MAX;
+		if (value->bytes > 0)
+			memcpy(room, value->data, value->bytes);
+		ww_call_arg_bytes(room, (uint32_t)value->bytes, &call->results.items[index]);
+		return WW_OK;
 	case WW_ARGUMENT_ARRAY:
 		return set_array(call, index, value);
 	default:
 		return ww_fail(WW_ERR_INVALID, "a result cannot be of kind %" PRIu32, value->kind);
 	}
-}
-
-/* A function that cannot return its memory releases it: first the stream is done with it. */
-static void wait_for_stream(const struct ww_call *call)
-{
-	struct ww_error record;
-
-	if (!call->first->stream)
-		return;
-	ww_error_save(&record);
-	(void)ww_stream_synchronize(call->first->stream->stream, WW_FOREVER, NULL);
-	ww_error_restore(&record);
 }
 
 ww_status ww_call_result(ww_call *call, uint32_t index, const struct ww_value *value)
@@ -346,7 +297,17 @@ ww_status ww_call_result(ww_call *call, uint32_t index, const struct ww_value *v
 			signature->results[index].name, signature->text);
 	status = set_result(call, index, value);
 	if (status != WW_OK) {
-		wait_for_stream(call);
+		struct ww_error record;
+
+		/*
+		 * A function that cannot return its memory releases it: first the stream is done
+		 * with it.
+		 */
+		if (call->first->stream) {
+			ww_error_save(&record);
+			(void)ww_stream_synchronize(call->first->stream->stream, WW_FOREVER, NULL);
+			ww_error_restore(&record);
+		}
 		return status;
 	}
 	call->results_set |= UINT32_C(1) << index;

@@ -31,11 +31,6 @@ void ww_client_area_init(struct ww_client_area *area, uint32_t bytes)
 	area->unit_count = bytes / WW_SERVICE_AREA_UNIT;
 }
 
-static bool is_used(const struct ww_client_area *area, uint32_t unit)
-{
-	return area->used[unit / 64] >> unit % 64 & 1;
-}
-
 static void set_used(struct ww_client_area *area, uint32_t first, uint32_t count, bool used)
 {
 	for (uint32_t unit = first; unit < first + count; unit++) {
@@ -62,7 +57,7 @@ bool ww_client_area_take(struct ww_client_area *area, uint32_t bytes, uint32_t *
 	if (count == 0)
 		return true;
 	for (uint32_t unit = 0; unit < area->unit_count; unit++) {
-		free_units = is_used(area, unit) ? 0 : free_units + 1;
+		free_units = area->used[unit / 64] >> unit % 64 & 1 ? 0 : free_units + 1;
 		if (free_units < count)
 			continue;
 		*out_at = (unit + 1 - count) * WW_SERVICE_AREA_UNIT;
@@ -215,29 +210,12 @@ ww_status ww_client_wait_ready(ww_client *client, uint64_t timeout_ns, ww_cancel
 
 /* --- functions --- */
 
-static void measure_results(struct ww_client_function *function)
-{
-	const struct ww_signature *signature = function->signature;
-
-	for (uint32_t i = 0; i < signature->result_count; i++) {
-		const struct ww_parameter *result = &signature->results[i];
-
-		function->results_bytes += ITEM_BYTES;
-		if (result->kind == WW_ARGUMENT_SCALAR)
-			function->results_bytes += SCALAR_BYTES;
-		else if (result->kind == WW_ARGUMENT_BYTES)
-			function->results_bytes += (result->bytes_max + 7) / 8 * 8;
-		else
-			function->results_bytes += ARRAY_BYTES;
-		function->has_arrays |= result->kind == WW_ARGUMENT_ARRAY;
-	}
-}
-
 ww_status ww_client_know_function(struct ww_client *client, uint32_t index,
 	struct ww_client_function **out_function)
 {
 	struct ww_client_function *function = &client->functions[index];
 	struct ww_function_info info = {.struct_size = sizeof(info)};
+	const struct ww_signature *signature;
 
 	if (index >= ww_service_page_count(&client->page))
 		return ww_fail(WW_ERR_INVALID, "the service has no function %" PRIu32, index);
@@ -253,7 +231,19 @@ ww_status ww_client_know_function(struct ww_client *client, uint32_t index,
 		function->signature = NULL;
 		return ww_fail(WW_ERR_PROTOCOL, "the service shows a function without a signature");
 	}
-	measure_results(function);
+	signature = function->signature;
+	for (uint32_t i = 0; i < signature->result_count; i++) {
+		const struct ww_parameter *result = &signature->results[i];
+
+		function->results_bytes += ITEM_BYTES;
+		if (result->kind == WW_ARGUMENT_SCALAR)
+			function->results_bytes += SCALAR_BYTES;
+		else if (result->kind == WW_ARGUMENT_BYTES)
+			function->results_bytes += (result->bytes_max + 7) / 8 * 8;
+		else
+			function->results_bytes += ARRAY_BYTES;
+		function->has_arrays |= result->kind == WW_ARGUMENT_ARRAY;
+	}
 	return WW_OK;
 }
 
@@ -288,40 +278,14 @@ static enum ww_await_look look_for_function(void *context)
 	return look_for_state((void *)finding->client);
 }
 
-static ww_status fail_without(struct ww_client *client, const char *name)
-{
-	if (ww_client_is_lost(client))
-		return fail_lost(client, "the look-up", "has no result");
-	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STARTING)
-		return ww_fail(WW_ERR_NOT_FOUND,
-			"the service has no function '%.64s' yet, as it is still starting; wait for "
-			"the function with a time limit",
-			name);
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the service has no function '%.64s'; see `warpway functions`", name);
-}
-
-static ww_status check_signature(struct ww_client *client, uint32_t index, const char *signature)
-{
-	struct ww_signature_info wanted = {.struct_size = sizeof(wanted)};
-	struct ww_client_function *function;
-
-	ww_try(ww_client_know_function(client, index, &function));
-	if (!signature)
-		return WW_OK;
-	ww_try(ww_signature_info_get(signature, &wanted));
-	if (!strcmp(wanted.text, function->signature->text))
-		return WW_OK;
-	return ww_fail(WW_ERR_MISMATCH, "the function is '%.100s', and '%.100s' was asked for",
-		function->signature->text, wanted.text);
-}
-
 ww_status ww_client_find(ww_client *client, const char *name, const char *signature,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_function)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct finding finding = {client, name, 0};
 	ww_status status = WW_OK;
+	struct ww_signature_info wanted = {.struct_size = sizeof(wanted)};
+	struct ww_client_function *function;
 
 	ww_clear(out_function, 0);
 	ww_try(ww_process_enter());
@@ -333,9 +297,25 @@ ww_status ww_client_find(ww_client *client, const char *name, const char *signat
 			ww_clock_deadline_ns(timeout_ns));
 	if (status != WW_OK)
 		return status;
-	if (!find_function(&finding))
-		return fail_without(client, name);
-	ww_try(check_signature(client, finding.index, signature));
+	if (!find_function(&finding)) {
+		if (ww_client_is_lost(client))
+			return fail_lost(client, "the look-up", "has no result");
+		if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STARTING)
+			return ww_fail(WW_ERR_NOT_FOUND,
+				"the service has no function '%.64s' yet, as it is still starting; wait for "
+				"the function with a time limit",
+				name);
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the service has no function '%.64s'; see `warpway functions`", name);
+	}
+	ww_try(ww_client_know_function(client, finding.index, &function));
+	if (signature) {
+		ww_try(ww_signature_info_get(signature, &wanted));
+		if (strcmp(wanted.text, function->signature->text))
+			return ww_fail(WW_ERR_MISMATCH,
+				"the function is '%.100s', and '%.100s' was asked for",
+				function->signature->text, wanted.text);
+	}
 	*out_function = finding.index;
 	return WW_OK;
 }

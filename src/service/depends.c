@@ -20,15 +20,6 @@ bool ww_depends_is_possible(const struct ww_taken_call *taken, uint64_t on)
 	return on < call && (call - on < WW_SERVICE_DEPENDS_MAX || on == taken->before);
 }
 
-static bool is_in_a_slot(const struct ww_service_peer *peer, uint64_t call)
-{
-	for (uint32_t slot = 0; slot < peer->requests.slot_count; slot++) {
-		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Whether a call that was taken has not ended. If it has, the table has its outcome, or that of a
  * later call: then the slots are looked at.
@@ -37,7 +28,13 @@ static bool is_under_way(const struct ww_service_peer *peer, uint64_t call)
 {
 	uint64_t ended = peer->outcomes[call & OUTCOME_MASK].call;
 
-	return ended <= call ? ended < call : is_in_a_slot(peer, call);
+	if (ended <= call)
+		return ended < call;
+	for (uint32_t slot = 0; slot < peer->requests.slot_count; slot++) {
+		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
+			return true;
+	}
+	return false;
 }
 
 /* Later calls of the lane may have ended already (late.h). */
@@ -164,25 +161,6 @@ void ww_depends_wait(struct ww_service *service, struct ww_service_peer *peer, u
 	look_by(service, ww_clock_deadline_ns(WW_PEER_LOOK_NS));
 }
 
-/* Locked. */
-static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
-{
-	for (uint64_t left = peer->waiting; left; left &= left - 1) {
-		uint32_t lane = (uint32_t)__builtin_ctzll(left);
-		const struct ww_layout_service_request *request = first_of(peer, lane);
-
-		if (now_ns < request->deadline_ns &&
-			!ww_service_requests_is_cancelled(&peer->requests, peer->lanes[lane].first,
-				request->call)) {
-			look_by(service, request->deadline_ns);
-			look_by(service, now_ns + WW_PEER_LOOK_NS);
-			continue;
-		}
-		peer->waiting &= ~(UINT64_C(1) << lane);
-		peer->ready |= UINT64_C(1) << lane;
-	}
-}
-
 void ww_depends_look_at_all(struct ww_service *service, uint64_t now_ns)
 {
 	if (now_ns < service->depends_look_ns)
@@ -194,7 +172,20 @@ void ww_depends_look_at_all(struct ww_service *service, uint64_t now_ns)
 		if (peer->is_refused || peer->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
-		peer_look(service, peer, now_ns);
+		for (uint64_t left = peer->waiting; left; left &= left - 1) {
+			uint32_t lane = (uint32_t)__builtin_ctzll(left);
+			const struct ww_layout_service_request *request = first_of(peer, lane);
+
+			if (now_ns < request->deadline_ns &&
+				!ww_service_requests_is_cancelled(&peer->requests,
+					peer->lanes[lane].first, request->call)) {
+				look_by(service, request->deadline_ns);
+				look_by(service, now_ns + WW_PEER_LOOK_NS);
+				continue;
+			}
+			peer->waiting &= ~(UINT64_C(1) << lane);
+			peer->ready |= UINT64_C(1) << lane;
+		}
 		pthread_mutex_unlock(&service->lock);
 	}
 }

@@ -42,23 +42,6 @@ static enum ww_await_look look_for_reason(void *context)
 	return service->serving > 0 ? WW_AWAIT_DONE : ww_service_look(service);
 }
 
-/* Return: whether there is something to serve, or a thread serves. Not locked. */
-static bool eventfd_look(struct ww_service *service)
-{
-	uint64_t now_ns = ww_clock_now_ns();
-
-	ww_service_peers_forget_now_and_then(service, now_ns);
-	ww_service_after_look_at_all(service, now_ns);
-	ww_depends_look_at_all(service, now_ns);
-	ww_late_look_at_all(service, now_ns);
-	ww_service_device_look(service, now_ns);
-	if (ww_service_await_call(&service->bell, &service->page, look_for_reason, service,
-		    ww_service_sleep_until_ns(service, now_ns)) == WW_OK)
-		return true;
-	ww_service_sleep_longer(service);
-	return false;
-}
-
 static void *eventfd_run(void *context)
 {
 	struct ww_service *service = context;
@@ -67,6 +50,7 @@ static void *eventfd_run(void *context)
 	pthread_mutex_lock(&service->lock);
 	while (!eventfd->is_ending) {
 		bool is_ready;
+		uint64_t now_ns;
 
 		if (service->serving > 0 || eventfd->is_readable) {
 			ww_condition_wait(&eventfd->changed, &service->lock, WW_NEVER);
@@ -74,7 +58,19 @@ static void *eventfd_run(void *context)
 		}
 		eventfd->is_looking = true;
 		pthread_mutex_unlock(&service->lock);
-		is_ready = eventfd_look(service);
+		now_ns = ww_clock_now_ns();
+		ww_service_peers_forget_now_and_then(service, now_ns);
+		ww_service_after_look_at_all(service, now_ns);
+		ww_depends_look_at_all(service, now_ns);
+		ww_late_look_at_all(service, now_ns);
+		ww_service_device_look(service, now_ns);
+		if (ww_service_await_call(&service->bell, &service->page, look_for_reason, service,
+			    ww_service_sleep_until_ns(service, now_ns)) == WW_OK) {
+			is_ready = true;
+		} else {
+			ww_service_sleep_longer(service);
+			is_ready = false;
+		}
 		pthread_mutex_lock(&service->lock);
 		eventfd->is_looking = false;
 		pthread_cond_broadcast(&eventfd->changed);

@@ -14,18 +14,6 @@
 /* Those of a request to the broker, and one that the caller may need meanwhile. */
 #define TRIED (COME + 2)
 
-static bool can_open(void)
-{
-	int fds[TRIED];
-	int count = 0;
-
-	while (count < TRIED && (fds[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
-		count++;
-	for (int i = 0; i < count; i++)
-		ww_fd_close(fds[i]);
-	return count == TRIED;
-}
-
 /* The limit with which there is room for all clients that the service may have. */
 static uint32_t wanted(const struct ww_service *service)
 {
@@ -39,7 +27,15 @@ static uint32_t wanted(const struct ww_service *service)
 
 bool ww_service_file_limit_look(struct ww_service *service)
 {
-	bool has_room = can_open();
+	bool has_room;
+	int fds[TRIED];
+	int count = 0;
+
+	while (count < TRIED && (fds[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
+		count++;
+	for (int i = 0; i < count; i++)
+		ww_fd_close(fds[i]);
+	has_room = count == TRIED;
 
 	__atomic_store_n(&service->page.header->files_wanted, has_room ? 0 : wanted(service),
 		__ATOMIC_RELEASE);

@@ -71,12 +71,6 @@ void ww_late_describe(const struct ww_service *service, const struct ww_taken_ca
 
 /* --- those that are late --- */
 
-/* The call before the first one in the queue; WW_SERVICE_NO_SLOT: its function has returned. */
-static uint32_t slot_before_first(const struct ww_service_lane *lane)
-{
-	return lane->is_running ? lane->running : WW_SERVICE_NO_SLOT;
-}
-
 /*
  * Whether the lane's first call can be taken out of the queue here. If no call before it goes on,
  * it is judged anyway. Locked.
@@ -115,25 +109,6 @@ static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t 
 }
 
 /* @before: as for remove_call() */
-static void describe_queue(const struct ww_service *service, const struct ww_service_peer *peer,
-	uint32_t before, const struct ww_taken_call *taken, char *out_message)
-{
-	char why[WW_LATE_WHY_BYTES];
-
-	if (before == WW_SERVICE_NO_SLOT)
-		snprintf(why, sizeof(why),
-			"while a stream ran work of calls before it in lane %" PRIu32
-			"; use another lane, or wait longer",
-			taken->request.lane);
-	else
-		snprintf(why, sizeof(why),
-			"behind call %" PRIu64 " of lane %" PRIu32
-			", which has not ended; use another lane, or wait longer",
-			peer->calls[before].request.call, taken->request.lane);
-	ww_late_describe(service, taken, why, out_message);
-}
-
-/* @before: as for remove_call() */
 static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t before,
 	uint32_t slot)
 {
@@ -142,34 +117,23 @@ static void end_late(struct ww_service *service, struct ww_service_peer *peer, u
 	uint64_t failed_call = 0;
 	ww_status status = ww_late_judge(peer, slot, message, &failed_call);
 
-	if (status == WW_TIMED_OUT)
-		describe_queue(service, peer, before, taken, message);
+	if (status == WW_TIMED_OUT) {
+		char why[WW_LATE_WHY_BYTES];
+
+		if (before == WW_SERVICE_NO_SLOT)
+			snprintf(why, sizeof(why),
+				"while a stream ran work of calls before it in lane %" PRIu32
+				"; use another lane, or wait longer",
+				taken->request.lane);
+		else
+			snprintf(why, sizeof(why),
+				"behind call %" PRIu64 " of lane %" PRIu32
+				", which has not ended; use another lane, or wait longer",
+				peer->calls[before].request.call, taken->request.lane);
+		ww_late_describe(service, taken, why, message);
+	}
 	ww_call_count_not_started(service, taken->request.function);
 	ww_service_peer_end(service, peer, slot, status, message, failed_call);
-}
-
-/* Locked. */
-static void lane_look(struct ww_service *service, struct ww_service_peer *peer, uint32_t number,
-	uint64_t now_ns)
-{
-	struct ww_service_lane *lane = &peer->lanes[number];
-	uint32_t before = slot_before_first(lane);
-	uint32_t next;
-
-	for (uint32_t slot = lane->first; slot != WW_SERVICE_NO_SLOT; slot = next) {
-		uint64_t deadline_ns = peer->calls[slot].request.deadline_ns;
-
-		next = peer->calls[slot].next;
-		if (now_ns >= deadline_ns &&
-			(slot != lane->first || can_remove_first(peer, lane))) {
-			remove_call(peer, number, before, slot);
-			end_late(service, peer, before, slot);
-			continue;
-		}
-		ww_late_note(service, peer,
-			now_ns >= deadline_ns ? now_ns + WW_PEER_LOOK_NS : deadline_ns);
-		before = slot;
-	}
 }
 
 static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
@@ -180,8 +144,30 @@ static void peer_look(struct ww_service *service, struct ww_service_peer *peer, 
 	}
 	peer->late_look_ns = WW_NEVER;
 	pthread_mutex_lock(&service->lock);
-	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
-		lane_look(service, peer, i, now_ns);
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		struct ww_service_lane *lane = &peer->lanes[i];
+		/*
+		 * It is WW_SERVICE_NO_SLOT if the function of the call before the first one has
+		 * returned.
+		 */
+		uint32_t before = lane->is_running ? lane->running : WW_SERVICE_NO_SLOT;
+		uint32_t next;
+
+		for (uint32_t slot = lane->first; slot != WW_SERVICE_NO_SLOT; slot = next) {
+			uint64_t deadline_ns = peer->calls[slot].request.deadline_ns;
+
+			next = peer->calls[slot].next;
+			if (now_ns >= deadline_ns &&
+				(slot != lane->first || can_remove_first(peer, lane))) {
+				remove_call(peer, i, before, slot);
+				end_late(service, peer, before, slot);
+				continue;
+			}
+			ww_late_note(service, peer,
+				now_ns >= deadline_ns ? now_ns + WW_PEER_LOOK_NS : deadline_ns);
+			before = slot;
+		}
+	}
 	pthread_mutex_unlock(&service->lock);
 }
 

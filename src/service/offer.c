@@ -15,20 +15,6 @@
 
 #define FUNCTION_PARAMS_V1_BYTES offsetof(struct ww_function_params, batch_wait_ns)
 
-static ww_status check_function_name(const char *name)
-{
-	static const char
-		allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
-	size_t good = strspn(name, allowed);
-
-	if (good == 0 || name[good] || good >= WW_FUNCTION_NAME_BYTES)
-		return ww_fail(WW_ERR_INVALID,
-			"'%.64s' is no name of a function: use 1 to %d letters, digits, '_', '.', '-' "
-			"and '/'",
-			name, WW_FUNCTION_NAME_BYTES - 1);
-	return WW_OK;
-}
-
 static ww_status copy_ids(const uint32_t *ids, uint32_t count, uint32_t **out_ids,
 	uint32_t *out_count)
 {
@@ -120,11 +106,19 @@ ww_status ww_service_add_function(struct ww_service *service, const char *name,
 static ww_status offer_function(struct ww_service *service, const char *name, const char *signature,
 	const struct ww_offer *what, const struct ww_function_params *params)
 {
+	static const char
+		allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
+	size_t good = strspn(name, allowed);
+
 	ww_try(ww_process_enter());
 	ww_require(service && name && signature && (what->fn || what->batch_fn),
 		"ww_service_offer: service, name, signature or fn is NULL");
 	ww_try(ww_ref_check(&service->ref, "a service"));
-	ww_try(check_function_name(name));
+	if (good == 0 || name[good] || good >= WW_FUNCTION_NAME_BYTES)
+		return ww_fail(WW_ERR_INVALID,
+			"'%.64s' is no name of a function: use 1 to %d letters, digits, '_', '.', '-' "
+			"and '/'",
+			name, WW_FUNCTION_NAME_BYTES - 1);
 	if (!strncmp(name, WW_BUILTIN_PREFIX, strlen(WW_BUILTIN_PREFIX)))
 		return ww_fail(WW_ERR_INVALID,
 			"cannot offer '%s': names that begin with '" WW_BUILTIN_PREFIX

@@ -35,29 +35,12 @@
 
 /* --- life --- */
 
-static ww_status make_tables(struct ww_client *client)
-{
-	uint32_t count = client->form.calls_max;
-
-	client->functions = calloc(client->form.functions_max, sizeof(*client->functions));
-	client->slots = calloc(count, sizeof(*client->slots));
-	client->free_slots = calloc(count, sizeof(*client->free_slots));
-	client->record = malloc(WW_CALL_RECORD_MAX + WW_TOKEN_BYTES);
-	client->values = calloc(1, sizeof(*client->values));
-	if (!client->functions || !client->slots || !client->free_slots || !client->record ||
-		!client->values)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
-	client->free_count = count;
-	for (uint32_t i = 0; i < count; i++)
-		client->free_slots[i] = count - 1 - i;
-	return WW_OK;
-}
-
 ww_status ww_client_new(const struct ww_wire_service_ref *form, struct ww_broker *broker,
 	struct ww_client **out_client)
 {
 	struct ww_client *client = calloc(1, sizeof(*client));
 	ww_status status;
+	uint32_t count;
 
 	if (!client)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
@@ -67,7 +50,21 @@ ww_status ww_client_new(const struct ww_wire_service_ref *form, struct ww_broker
 	client->broker = ww_broker_ref(broker);
 	ww_client_area_init(&client->arguments, form->arguments_bytes);
 	ww_client_area_init(&client->results, form->results_bytes);
-	status = make_tables(client);
+	count = client->form.calls_max;
+	client->functions = calloc(client->form.functions_max, sizeof(*client->functions));
+	client->slots = calloc(count, sizeof(*client->slots));
+	client->free_slots = calloc(count, sizeof(*client->free_slots));
+	client->record = malloc(WW_CALL_RECORD_MAX + WW_TOKEN_BYTES);
+	client->values = calloc(1, sizeof(*client->values));
+	if (!client->functions || !client->slots || !client->free_slots || !client->record ||
+		!client->values) {
+		status = ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
+	} else {
+		client->free_count = count;
+		for (uint32_t i = 0; i < count; i++)
+			client->free_slots[i] = count - 1 - i;
+		status = WW_OK;
+	}
 	if (status == WW_OK)
 		*out_client = client;
 	else
@@ -75,8 +72,19 @@ ww_status ww_client_new(const struct ww_wire_service_ref *form, struct ww_broker
 	return status;
 }
 
-static void tables_free(struct ww_client *client)
+void ww_client_free(struct ww_client *client)
 {
+	struct ww_list *link;
+
+	if (client->requests.mapping)
+		__atomic_store_n(&client->requests.header->has_left, 1, __ATOMIC_RELEASE);
+	while ((link = ww_list_take_first(&client->free_tickets))) {
+		ww_ticket *ticket = ww_container(link, ww_ticket, link);
+
+		free(ticket->record);
+		free(ticket->results);
+		free(ticket);
+	}
 	for (uint32_t i = 0; client->functions && i < client->form.functions_max; i++)
 		free(client->functions[i].signature);
 	for (uint32_t i = 0; client->slots && i < client->form.calls_max; i++) {
@@ -92,27 +100,6 @@ static void tables_free(struct ww_client *client)
 	free(client->record);
 	free(client->values);
 	free(client->tokens);
-}
-
-static void tickets_free(struct ww_client *client)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(&client->free_tickets))) {
-		ww_ticket *ticket = ww_container(link, ww_ticket, link);
-
-		free(ticket->record);
-		free(ticket->results);
-		free(ticket);
-	}
-}
-
-void ww_client_free(struct ww_client *client)
-{
-	if (client->requests.mapping)
-		__atomic_store_n(&client->requests.header->has_left, 1, __ATOMIC_RELEASE);
-	tickets_free(client);
-	tables_free(client);
 	ww_service_requests_fini(&client->requests);
 	ww_service_replies_fini(&client->replies);
 	ww_service_bell_fini(&client->bell);
@@ -167,29 +154,22 @@ static ww_status open_files(struct ww_client *client, const struct ww_get_reply 
 	return ww_service_key_import(fds[3], form->service_id, client->requests.header->key);
 }
 
-/* Under a name that no other client ever has. */
-static ww_status set_name(const struct ww_client *client, struct ww_put_request *request)
-{
-	char what[32];
-	uint64_t number;
-
-	ww_try(ww_random_bytes(&number, sizeof(number)));
-	snprintf(what, sizeof(what), "client-%016" PRIx64, number);
-	ww_service_name(&client->form, what, (char *)request->put.name);
-	return WW_OK;
-}
-
 static ww_status put_client(struct ww_client *client, uint32_t gid)
 {
 	struct ww_signal_map *page = client->timeline->page;
 	WW_AUTO_PUT_REQUEST struct ww_put_request request = {.fd_count = 0};
 	struct ww_wire_service_client_ref ref = {.page_bytes = page->cpu->bytes};
+	char what[32];
+	uint64_t number;
 
 	ww_sync_object_request_init(&request, WW_OBJECT_SERVICE, page->id, NULL);
 	request.put.state = WW_STATE_SHARED;
 	request.put.mode = CLIENT_MODE;
 	request.put.gid = gid ? gid : WW_GID_OWN;
-	ww_try(set_name(client, &request));
+	/* No other client ever has this name. */
+	ww_try(ww_random_bytes(&number, sizeof(number)));
+	snprintf(what, sizeof(what), "client-%016" PRIx64, number);
+	ww_service_name(&client->form, what, (char *)request.put.name);
 	ww_try(ww_sync_object_add_page(&request, page));
 	request.put.fd_access[0] = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
 	ww_try(ww_put_request_add_file(&request, client->requests.mapping, WW_ACCESS_READ,
@@ -204,31 +184,17 @@ static ww_status put_client(struct ww_client *client, uint32_t gid)
 		WW_PUT_TO_WRITERS);
 }
 
-static ww_status read_form(const struct ww_get_reply *grant, struct ww_wire_service_ref *out_form)
-{
-	const struct ww_wire_granted *granted = &grant->granted;
-
-	ww_try(ww_service_ref_read(granted->description, granted->description_bytes, out_form));
-	if (memcmp(out_form->service_id, granted->id, sizeof(granted->id)) != 0)
-		return ww_fail(WW_ERR_PROTOCOL, "the service's description is that of another one");
-	return WW_OK;
-}
-
-static ww_status check_files(const struct ww_client *client)
-{
-	uint32_t wanted = ww_service_page_files_wanted(&client->page);
-
-	return wanted ? ww_client_fail_files(client, wanted, "a client") : WW_OK;
-}
-
 static ww_status join(struct ww_get_reply *grant, const struct ww_client_params *params,
 	struct ww_client **out_client)
 {
 	WW_CLEANUP(ww_client_free_p) struct ww_client *client = NULL;
 	struct ww_wire_service_ref form;
 	ww_status status;
+	const struct ww_wire_granted *granted = &grant->granted;
 
-	ww_try(read_form(grant, &form));
+	ww_try(ww_service_ref_read(granted->description, granted->description_bytes, &form));
+	if (memcmp(form.service_id, granted->id, sizeof(granted->id)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "the service's description is that of another one");
 	status = ww_client_new(&form, grant->broker, &client);
 	if (status != WW_OK)
 		return status;
@@ -238,7 +204,9 @@ static ww_status join(struct ww_get_reply *grant, const struct ww_client_params 
 	ww_try(open_files(client, grant));
 	ww_get_reply_keep(grant, &client->object);
 	if (!client->is_observer) {
-		ww_try(check_files(client));
+		uint32_t wanted = ww_service_page_files_wanted(&client->page);
+
+		ww_try(wanted ? ww_client_fail_files(client, wanted, "a client") : WW_OK);
 		ww_try(ww_timeline_create_alone(&client->timeline));
 		ww_try(put_client(client, params->gid));
 	}
@@ -267,14 +235,6 @@ static uint8_t access_of(const struct ww_client_params *params)
 	return params->flags & WW_CLIENT_OBSERVE ? WW_WIRE_ACCESS_READ : WW_WIRE_ACCESS_WRITE;
 }
 
-static ww_status get(struct ww_get_reply *grant, const struct ww_client_params *params,
-	ww_client **out_client)
-{
-	ww_status status = ww_get_reply_ask(grant);
-
-	return status == WW_OK ? join(grant, params, out_client) : status;
-}
-
 /*
  * The broker looks at the access first, and says of a sealed memory that it cannot be written.
  * Return: @status; WW_ERR_UNSUPPORTED, recorded: the object of this name is not a service.
@@ -294,26 +254,6 @@ static ww_status explain(struct ww_broker *broker, const char *name, ww_status s
 			name, ww_object_kind_name((uint16_t)info.kind));
 	ww_error_restore(&record);
 	return status;
-}
-
-/* Return: @status; the outcome has a record, since a caller can only pass it on. */
-static ww_status record_timeout(const char *name, uint64_t timeout_ns, ww_status status)
-{
-	if (status == WW_TIMED_OUT)
-		ww_fail(WW_TIMED_OUT,
-			"cannot become a client of '%.100s': no service of that name came within "
-			"%" PRIu64 " ms; start its server, or wait longer",
-			name, timeout_ns / NS_PER_MS);
-	return status;
-}
-
-/* So that the next server of the name is found when this one has ended. */
-static ww_status keep_name(ww_client *client, const char *name)
-{
-	client->name = strdup(name);
-	if (!client->name)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
-	return WW_OK;
 }
 
 ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_client_params *params,
@@ -337,13 +277,27 @@ ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_cl
 	ww_call_limit_begin(&limit, timeout_ns);
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
-	if (status == WW_OK)
-		status = explain(grant.broker, name, get(&grant, &ours, out_client));
-	if (status == WW_OK)
-		status = keep_name(*out_client, name);
+	if (status == WW_OK) {
+		status = ww_get_reply_ask(&grant);
+		if (status == WW_OK)
+			status = join(&grant, &ours, out_client);
+		status = explain(grant.broker, name, status);
+	}
+	if (status == WW_OK) {
+		/* The next server of the name is found by it when this one has ended. */
+		(*out_client)->name = strdup(name);
+		if (!(*out_client)->name)
+			status = ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
+	}
 	if (status < 0)
 		*out_client = ww_client_unref(*out_client);
-	return record_timeout(name, timeout_ns, ww_call_limit_end(&limit, status));
+	status = ww_call_limit_end(&limit, status);
+	if (status == WW_TIMED_OUT) /* it has a record, since a caller can only pass it on */
+		ww_fail(WW_TIMED_OUT,
+			"cannot become a client of '%.100s': no service of that name came within "
+			"%" PRIu64 " ms; start its server, or wait longer",
+			name, timeout_ns / NS_PER_MS);
+	return status;
 }
 
 ww_status ww_client_import(ww_broker *broker, const struct ww_token *token,

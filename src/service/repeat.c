@@ -40,16 +40,6 @@ static enum ww_await_look look_for_nothing(void *context)
 	return WW_AWAIT_SLEEP;
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED. */
-static ww_status pause_until(uint64_t deadline_ns)
-{
-	uint64_t until_ns = ww_clock_sooner_ns(PAUSE_NS, deadline_ns);
-	const uint32_t wakes = 0;
-	ww_status status = ww_await(&wakes, look_for_nothing, NULL, until_ns);
-
-	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
-}
-
 static ww_status check_user(const struct ww_client *client)
 {
 	if (client->next->server_uid == client->server_uid)
@@ -73,28 +63,16 @@ static ww_status open_next(struct ww_client *client, uint64_t deadline_ns)
 			return check_user(client);
 		client->next = ww_client_unref(client->next);
 		/* It was found, and ended meanwhile. */
-		if (status == WW_OK || status == WW_ERR_PEER_LOST || status == WW_ERR_NOT_FOUND)
-			status = pause_until(deadline_ns);
+		if (status == WW_OK || status == WW_ERR_PEER_LOST || status == WW_ERR_NOT_FOUND) {
+			uint64_t until_ns = ww_clock_deadline_ns(PAUSE_NS);
+			const uint32_t wakes = 0;
+
+			status = ww_await(&wakes, look_for_nothing, NULL,
+				until_ns < deadline_ns ? until_ns : deadline_ns);
+			status = status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+		}
 	}
 	return status;
-}
-
-static ww_status find_same(struct ww_client *client, uint32_t function, uint64_t deadline_ns,
-	uint32_t *out_function)
-{
-	struct ww_function_info info;
-	ww_status status;
-
-	if (ww_clock_left_ns(deadline_ns) == 0)
-		return WW_TIMED_OUT;
-	(void)is_idempotent(client, function, &info);
-	status = ww_client_find(client->next, info.name, info.signature,
-		ww_clock_left_ns(deadline_ns), NULL, out_function);
-	if (status != WW_OK || is_idempotent(client->next, *out_function, &info))
-		return status;
-	return ww_fail(WW_ERR_MISMATCH,
-		"the call is not repeated: the next server does not offer '%s' as idempotent",
-		info.name);
 }
 
 ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint64_t deadline_ns,
@@ -103,6 +81,8 @@ ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint6
 	ww_status status = WW_ERR_PEER_LOST;
 
 	while (status == WW_ERR_PEER_LOST) {
+		struct ww_function_info info;
+
 		if (client->next && ww_client_is_over(client->next))
 			client->next = ww_client_unref(client->next);
 		if (!client->next)
@@ -111,7 +91,17 @@ ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint6
 			status = check_user(client);
 		if (status != WW_OK)
 			return status;
-		status = find_same(client, function, deadline_ns, out_function);
+		if (ww_clock_left_ns(deadline_ns) == 0) {
+			status = WW_TIMED_OUT;
+		} else {
+			(void)is_idempotent(client, function, &info);
+			status = ww_client_find(client->next, info.name, info.signature,
+				ww_clock_left_ns(deadline_ns), NULL, out_function);
+			if (status == WW_OK && !is_idempotent(client->next, *out_function, &info))
+				status = ww_fail(WW_ERR_MISMATCH,
+					"the call is not repeated: the next server does not offer '%s' as idempotent",
+					info.name);
+		}
 	}
 	return status;
 }

@@ -41,14 +41,6 @@ static uint32_t latency_entry(uint64_t ns)
 	return entry < WW_SERVICE_LATENCIES ? entry : WW_SERVICE_LATENCIES - 1;
 }
 
-static void count_run(struct ww_layout_service_function *shared, uint64_t run_ns)
-{
-	uint64_t *entry = &shared->latency[latency_entry(run_ns)];
-
-	__atomic_store_n(&shared->run_ns, shared->run_ns + run_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(entry, *entry + 1, __ATOMIC_RELAXED);
-}
-
 void ww_call_count_not_started(const struct ww_service *service, uint32_t function)
 {
 	struct ww_layout_service_function *shared;
@@ -69,34 +61,37 @@ static void lane_go_on(struct ww_call *call)
 		call->peer->ready |= UINT64_C(1) << number;
 }
 
-/* Another lane may use its stream. Locked. */
-static void lane_give_stream_back(struct ww_service_lane *lane)
-{
-	if (!lane->stream || lane->working > 0 || lane->is_running)
-		return;
-	lane->stream->lanes--;
-	lane->stream = NULL;
-}
-
 void ww_call_end(struct ww_call *call, bool was_working)
 {
 	struct ww_service *service = call->service;
 	struct ww_service_peer *peer = call->peer;
+	struct ww_service_lane *lane;
 
 	ww_call_release(call);
 	if (call->status == WW_ERR_DEVICE)
 		service->is_suspect = true;
 	peer->replies.slots[call->slot].results_bytes = call->result_record_bytes;
 	pthread_mutex_lock(&service->lock);
-	if (call->start_ns)
-		count_run(call->offer->shared, ww_clock_now_ns() - call->start_ns);
-	else
+	if (call->start_ns) {
+		struct ww_layout_service_function *shared = call->offer->shared;
+		uint64_t run_ns = ww_clock_now_ns() - call->start_ns;
+		uint64_t *entry = &shared->latency[latency_entry(run_ns)];
+
+		__atomic_store_n(&shared->run_ns, shared->run_ns + run_ns, __ATOMIC_RELAXED);
+		__atomic_store_n(entry, *entry + 1, __ATOMIC_RELAXED);
+	} else {
 		ww_call_count_not_started(call->service, call->request.function);
+	}
 	if (was_working)
 		call->lane->working--;
 	else
 		call->lane->is_running = false;
-	lane_give_stream_back(call->lane);
+	/* Another lane may use its stream. */
+	lane = call->lane;
+	if (lane->stream && lane->working <= 0 && !lane->is_running) {
+		lane->stream->lanes--;
+		lane->stream = NULL;
+	}
 	lane_go_on(call);
 	ww_service_peer_end(service, peer, call->slot, call->status, call->message, 0);
 	ww_list_append(&service->free_calls, &call->link);
@@ -149,16 +144,6 @@ void ww_service_end_done(struct ww_service *service)
 
 /* --- running a call --- */
 
-/* The lanes of the others use the stream of the first, and none yet. Locked. */
-static void share_stream(struct ww_call *const *calls, uint32_t count)
-{
-	for (uint32_t i = 1; i < count; i++) {
-		calls[i]->stream = calls[0]->stream;
-		calls[i]->lane->stream = calls[0]->stream;
-		calls[0]->stream->lanes++;
-	}
-}
-
 /* Has the stream raise the lanes' timelines, where there are some, and its own. Locked. */
 static ww_status signal_by_stream(struct ww_call *const *calls, uint32_t count)
 {
@@ -178,22 +163,6 @@ static ww_status signal_by_stream(struct ww_call *const *calls, uint32_t count)
 	return WW_OK;
 }
 
-/* Locked. */
-static void call_goes_on(struct ww_call *call)
-{
-	struct ww_service *service = call->service;
-	struct ww_service_lane *lane = call->lane;
-
-	call->work = call->stream->value;
-	lane->only_enqueues = (lane->working == 0 || lane->only_enqueues) &&
-		(call->offer->flags & WW_FUNCTION_ENQUEUES);
-	lane->working++;
-	lane->is_running = false;
-	ww_list_append(&service->working, &call->link);
-	service->working_count++;
-	lane_go_on(call);
-}
-
 /* Return: WW_OK; WW_END: there is no work on a stream; why the stream cannot tell of its end. */
 static ww_status begin_work(struct ww_call *const *calls, uint32_t count)
 {
@@ -205,10 +174,27 @@ static ww_status begin_work(struct ww_call *const *calls, uint32_t count)
 		first->stream = first->lane->stream;
 	if (!first->stream)
 		return WW_END;
-	share_stream(calls, count);
+	/* The lanes of the other calls use the stream of the first, and none yet. */
+	for (uint32_t i = 1; i < count; i++) {
+		calls[i]->stream = calls[0]->stream;
+		calls[i]->lane->stream = calls[0]->stream;
+		calls[0]->stream->lanes++;
+	}
 	status = signal_by_stream(calls, count);
-	for (uint32_t i = 0; status == WW_OK && i < count; i++)
-		call_goes_on(calls[i]);
+	for (uint32_t i = 0; status == WW_OK && i < count; i++) {
+		struct ww_call *call = calls[i];
+		struct ww_service *service = call->service;
+		struct ww_service_lane *lane = call->lane;
+
+		call->work = call->stream->value;
+		lane->only_enqueues = (lane->working == 0 || lane->only_enqueues) &&
+			(call->offer->flags & WW_FUNCTION_ENQUEUES);
+		lane->working++;
+		lane->is_running = false;
+		ww_list_append(&service->working, &call->link);
+		service->working_count++;
+		lane_go_on(call);
+	}
 	return status;
 }
 
@@ -234,15 +220,6 @@ static void finish(struct ww_call *const *calls, uint32_t count)
 		ww_call_end(calls[i], false);
 }
 
-/* A status that a function may end a call with. */
-static ww_status check_status(struct ww_call *call, ww_status status)
-{
-	if (status <= WW_OK)
-		return status;
-	return ww_fail(WW_ERR_STATE, "the function '%s' returned %d, which is no error's number",
-		(const char *)call->offer->shared->name, (int)status);
-}
-
 /* Those whose arguments cannot be read end. The others stay, in their order. */
 static void read_arguments(struct ww_run *run)
 {
@@ -263,67 +240,24 @@ static void read_arguments(struct ww_run *run)
 	run->count = count;
 }
 
-static void note_start(struct ww_call *call, uint64_t now_ns)
-{
-	__atomic_store_n(&call->peer->replies.slots[call->slot].started, call->request.call,
-		__ATOMIC_RELEASE);
-	call->start_ns = now_ns;
-}
-
-static ww_status apply(const struct ww_run *run)
-{
-	const struct ww_offer *offer = run->calls[0]->offer;
-
-	return offer->batch ? offer->batch_fn(offer->context, run->calls, run->count)
-			    : offer->fn(offer->context, run->calls[0]);
-}
-
 /* @status: what the function has returned; a call of a batch can have failed alone */
 static void note_result(struct ww_call *call, ww_status status)
 {
 	if (call->offer->batch && call->status != WW_OK)
 		status = call->status;
 	call->status = WW_OK;
-	status = check_status(call, status);
+	/* A function may end a call only with WW_OK or an error. */
+	if (status > WW_OK)
+		status = ww_fail(WW_ERR_STATE,
+			"the function '%s' returned %d, which is no error's number",
+			(const char *)call->offer->shared->name, (int)status);
 	if (status == WW_OK)
 		status = ww_call_write(call);
 	if (status != WW_OK)
 		note_failure(call, status);
 }
 
-static void run_function(struct ww_run *run)
-{
-	uint64_t now_ns;
-	ww_status status;
-
-	read_arguments(run);
-	if (run->count == 0)
-		return;
-	now_ns = ww_clock_now_ns();
-	for (uint32_t i = 0; i < run->count; i++)
-		note_start(run->calls[i], now_ns);
-	status = apply(run);
-	for (uint32_t i = 0; i < run->count; i++)
-		note_result(run->calls[i], status);
-	finish(run->calls, run->count);
-}
-
 /* --- looking up a timeline --- */
-
-/* The call is the first of its lane again. */
-static void lookup_end(struct ww_call *call)
-{
-	struct ww_service *service = call->service;
-
-	pthread_mutex_lock(&service->lock);
-	ww_service_peer_requeue(call->peer, call->request.lane, call->slot);
-	call->lane->is_running = false;
-	ww_list_append(&service->free_calls, &call->link);
-	call->peer->running--;
-	service->running--;
-	pthread_mutex_unlock(&service->lock);
-	ww_service_note_change(service);
-}
 
 static void look_up(struct ww_call *call)
 {
@@ -332,7 +266,17 @@ static void look_up(struct ww_call *call)
 	ww_deferred_reclaim(); /* the pages of clients that have ended */
 	status = ww_service_after_import(call->service, call->peer, call->lane, &call->request);
 	if (status >= 0) { /* if it was cancelled, another thread looks it up */
-		lookup_end(call);
+		struct ww_service *service = call->service;
+
+		/* The call is the first of its lane again. */
+		pthread_mutex_lock(&service->lock);
+		ww_service_peer_requeue(call->peer, call->request.lane, call->slot);
+		call->lane->is_running = false;
+		ww_list_append(&service->free_calls, &call->link);
+		call->peer->running--;
+		service->running--;
+		pthread_mutex_unlock(&service->lock);
+		ww_service_note_change(service);
 		return;
 	}
 	if (ww_peer_process_ask(call->peer->member.process))
@@ -347,8 +291,29 @@ void ww_run_calls(struct ww_run *run)
 {
 	for (uint32_t i = 0; i < run->count; i++)
 		ww_call_reset(run->calls[i]);
-	if (run->calls[0]->is_lookup)
+	if (run->calls[0]->is_lookup) {
 		look_up(run->calls[0]);
-	else
-		run_function(run);
+	} else {
+		uint64_t now_ns;
+		ww_status status;
+		const struct ww_offer *offer;
+
+		read_arguments(run);
+		if (run->count == 0)
+			return;
+		now_ns = ww_clock_now_ns();
+		for (uint32_t i = 0; i < run->count; i++) {
+			struct ww_call *call = run->calls[i];
+
+			__atomic_store_n(&call->peer->replies.slots[call->slot].started,
+				call->request.call, __ATOMIC_RELEASE);
+			call->start_ns = now_ns;
+		}
+		offer = run->calls[0]->offer;
+		status = offer->batch ? offer->batch_fn(offer->context, run->calls, run->count)
+				      : offer->fn(offer->context, run->calls[0]);
+		for (uint32_t i = 0; i < run->count; i++)
+			note_result(run->calls[i], status);
+		finish(run->calls, run->count);
+	}
 }

@@ -55,13 +55,6 @@ static bool contains(const uint32_t *ids, uint32_t count, uint32_t id)
 	return false;
 }
 
-static bool may_call(const struct ww_offer *offer, const struct ww_service_peer *peer)
-{
-	return (!offer->uids && !offer->gids) ||
-		contains(offer->uids, offer->uid_count, peer->member.uid) ||
-		contains(offer->gids, offer->gid_count, peer->member.gid);
-}
-
 static enum verdict end_with(struct judgement *out, ww_status status, const char *message)
 {
 	out->status = status;
@@ -85,7 +78,8 @@ static enum verdict judge_function(const struct ww_service *service,
 			(const char *)offer->shared->name, offer->signature->text);
 		return END;
 	}
-	if (may_call(offer, peer))
+	if ((!offer->uids && !offer->gids) || contains(offer->uids, offer->uid_count, peer->member.uid) ||
+		contains(offer->gids, offer->gid_count, peer->member.gid))
 		return START;
 	out->status = WW_ERR_ACCESS;
 	snprintf(out->message, sizeof(out->message),
@@ -137,27 +131,6 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 	return status == WW_OK ? START : END;
 }
 
-/* Of a call that is the first of its lane. */
-static void describe_late(const struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_service_lane *lane, const struct ww_taken_call *taken, char *out_message)
-{
-	const struct ww_layout_service_request *request = &taken->request;
-	struct ww_signal_look look = {0};
-	char why[WW_LATE_WHY_BYTES] = "";
-
-	if (lane->after)
-		ww_signal_cell_look(lane->after->timeline->cell, &look);
-	if (ww_depends_is_pending(peer, taken))
-		snprintf(why, sizeof(why),
-			"while it waited for a call that it depends on; wait longer");
-	else if (lane->after && look.reached < request->after)
-		snprintf(why, sizeof(why),
-			"while it waited for value %" PRIu64 " of a timeline, which was at %" PRIu64
-			"; see what its signaller does, or wait longer",
-			request->after, look.reached);
-	ww_late_describe(service, taken, why[0] ? why : NULL, out_message);
-}
-
 static enum verdict judge_request(const struct ww_service *service, struct ww_service_peer *peer,
 	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
@@ -167,8 +140,24 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 
 	memset(out, 0, offsetof(struct judgement, message));
 	out->status = ww_late_judge(peer, slot, out->message, &out->failed_call);
-	if (out->status == WW_TIMED_OUT)
-		describe_late(service, peer, lane, taken, out->message);
+	if (out->status == WW_TIMED_OUT) {
+		struct ww_signal_look look = {0};
+		char why[WW_LATE_WHY_BYTES] = "";
+
+		/* Of a call that is the first of its lane. */
+		if (lane->after)
+			ww_signal_cell_look(lane->after->timeline->cell, &look);
+		if (ww_depends_is_pending(peer, taken))
+			snprintf(why, sizeof(why),
+				"while it waited for a call that it depends on; wait longer");
+		else if (lane->after && look.reached < request->after)
+			snprintf(why, sizeof(why),
+				"while it waited for value %" PRIu64
+				" of a timeline, which was at %" PRIu64
+				"; see what its signaller does, or wait longer",
+				request->after, look.reached);
+		ww_late_describe(service, taken, why[0] ? why : NULL, out->message);
+	}
 	if (out->status != WW_OK)
 		return END;
 	verdict = judge_function(service, peer, request, out);
@@ -207,21 +196,6 @@ static enum verdict judge(const struct ww_service *service, struct ww_service_pe
 			!is_full(lane->stream)
 		? START
 		: WAIT_FOR_LANE;
-}
-
-static void lane_pop(struct ww_service_peer *peer, struct ww_service_lane *lane)
-{
-	ww_service_after_leave(lane);
-	lane->first = peer->calls[lane->first].next;
-}
-
-static void lane_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t number,
-	enum verdict verdict)
-{
-	if (verdict == WAIT_FOR_CALL)
-		ww_depends_wait(service, peer, number);
-	else if (verdict == WAIT_FOR_TIMELINE)
-		ww_service_after_wait(service, peer, number);
 }
 
 /* Return: NULL: out of memory; the call has ended. */
@@ -265,10 +239,14 @@ static struct ww_call *lane_start(struct ww_service *service, struct ww_service_
 
 		if (verdict == WAIT_FOR_LANE || verdict == WAIT_FOR_CALL ||
 			verdict == WAIT_FOR_TIMELINE) {
-			lane_wait(service, peer, number, verdict);
+			if (verdict == WAIT_FOR_CALL)
+				ww_depends_wait(service, peer, number);
+			else if (verdict == WAIT_FOR_TIMELINE)
+				ww_service_after_wait(service, peer, number);
 			break;
 		}
-		lane_pop(peer, lane);
+		ww_service_after_leave(lane);
+		lane->first = peer->calls[lane->first].next;
 		if (verdict == START || verdict == LOOK_UP)
 			return call_begin(service, peer, lane, slot, verdict == LOOK_UP);
 		ww_call_count_not_started(service, peer->calls[slot].request.function);
@@ -277,21 +255,6 @@ static struct ww_call *lane_start(struct ww_service *service, struct ww_service_
 	}
 	peer->ready &= ~bit;
 	return NULL;
-}
-
-/* Locked. */
-static struct ww_call *peer_start(struct ww_service *service, struct ww_service_peer *peer)
-{
-	struct ww_call *call = NULL;
-
-	while (!call && peer->ready) {
-		uint64_t later = peer->ready & ~((UINT64_C(1) << peer->next_lane) - 1);
-		uint32_t number = (uint32_t)__builtin_ctzll(later ? later : peer->ready);
-
-		call = lane_start(service, peer, number);
-		peer->next_lane = (number + 1) % WW_SERVICE_LANES_MAX;
-	}
-	return call;
 }
 
 /* Of the client whose turn it is. Return: NULL: no client has a call that can be started. */
@@ -309,7 +272,16 @@ static struct ww_call *find_call(struct ww_service *service)
 			if (!peer->ready || peer->is_refused || peer->is_gone)
 				continue;
 			pthread_mutex_lock(&service->lock);
-			call = peer_start(service, peer);
+			call = NULL;
+			while (!call && peer->ready) {
+				uint64_t later = peer->ready &
+					~((UINT64_C(1) << peer->next_lane) - 1);
+				uint32_t number = (uint32_t)__builtin_ctzll(
+					later ? later : peer->ready);
+
+				call = lane_start(service, peer, number);
+				peer->next_lane = (number + 1) % WW_SERVICE_LANES_MAX;
+			}
 			pthread_mutex_unlock(&service->lock);
 		}
 	} while (!call && service->turn != first);
@@ -393,22 +365,6 @@ static bool has_queued(const struct ww_service *service)
 	return false;
 }
 
-/* Calls that are there when the service begins to drain are run; later ones are refused. */
-static void look_at_state(struct ww_service *service)
-{
-	if (service->is_refusing || !is_draining(service))
-		return;
-	ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_DRAINING);
-	ww_list_for_each (link, &service->clients.members) {
-		struct ww_service_peer *peer = ww_service_peer_of(link);
-
-		ww_service_peer_absorb(service, peer);
-		if (peer->ready && !peer->is_refused)
-			ww_service_active_add(service, peer);
-	}
-	service->is_refusing = true;
-}
-
 static bool is_drained(struct ww_service *service)
 {
 	bool is_idle;
@@ -460,23 +416,6 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 	return until_ns < batch_ns ? until_ns : batch_ns;
 }
 
-static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint64_t deadline_ns)
-{
-	bool is_working = service->working_count > 0;
-	uint64_t until_ns = ww_service_sleep_until_ns(service, now_ns);
-	ww_status status;
-
-	if (until_ns > deadline_ns)
-		until_ns = deadline_ns;
-	status = ww_service_await_call(&service->bell, &service->page,
-		is_working ? look_for_work : look_for_call, service, until_ns);
-	if (status == WW_TIMED_OUT)
-		ww_service_sleep_longer(service);
-	if (status == WW_TIMED_OUT && until_ns < deadline_ns)
-		return WW_OK;
-	return status;
-}
-
 void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns)
 {
 	if (now_ns < service->look_ns)
@@ -490,7 +429,18 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	service->changes_seen = atomic_load(&service->changes);
 	ww_try(ww_service_peers_meet(service));
 	ww_service_active_take(service);
-	look_at_state(service);
+	/* Calls that are there when the service begins to drain are run; later ones are refused. */
+	if (!service->is_refusing && is_draining(service)) {
+		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_DRAINING);
+		ww_list_for_each (link, &service->clients.members) {
+			struct ww_service_peer *peer = ww_service_peer_of(link);
+
+			ww_service_peer_absorb(service, peer);
+			if (peer->ready && !peer->is_refused)
+				ww_service_active_add(service, peer);
+		}
+		service->is_refusing = true;
+	}
 	ww_service_device_look(service, now_ns);
 	ww_service_end_done(service);
 	ww_try(ww_service_device_check(service));
@@ -509,6 +459,8 @@ static ww_status lead(struct ww_service *service, uint64_t deadline_ns, struct w
 
 	while (status == WW_OK) {
 		uint64_t now_ns = ww_clock_now_ns();
+		bool is_working;
+		uint64_t until_ns;
 
 		ww_try(look_around(service, now_ns));
 		if (find_run(service, out_run)) {
@@ -521,38 +473,18 @@ static ww_status lead(struct ww_service *service, uint64_t deadline_ns, struct w
 			return WW_TIMED_OUT;
 		if (ww_cancel_is_pending())
 			return WW_CANCELLED;
-		status = wait_for_call(service, now_ns, deadline_ns);
+		is_working = service->working_count > 0;
+		until_ns = ww_service_sleep_until_ns(service, now_ns);
+		if (until_ns > deadline_ns)
+			until_ns = deadline_ns;
+		status = ww_service_await_call(&service->bell, &service->page,
+			is_working ? look_for_work : look_for_call, service, until_ns);
+		if (status == WW_TIMED_OUT)
+			ww_service_sleep_longer(service);
+		if (status == WW_TIMED_OUT && until_ns < deadline_ns)
+			status = WW_OK;
 	}
 	return status;
-}
-
-/* Return: WW_OK (this thread leads); WW_TIMED_OUT; WW_CANCELLED. */
-static ww_status begin_to_lead(struct ww_service *service, uint64_t deadline_ns)
-{
-	ww_status status = WW_OK;
-
-	pthread_mutex_lock(&service->lock);
-	service->waiting++;
-	while (service->has_leader && status == WW_OK) {
-		ww_condition_wait(&service->led, &service->lock, deadline_ns);
-		status = service->has_leader ? ww_cancel_check(deadline_ns) : WW_OK;
-	}
-	service->waiting--;
-	if (status == WW_OK)
-		service->has_leader = true;
-	pthread_mutex_unlock(&service->lock);
-	return status;
-}
-
-static void end_to_lead(struct ww_service *service, bool is_over)
-{
-	pthread_mutex_lock(&service->lock);
-	service->has_leader = false;
-	if (is_over)
-		pthread_cond_broadcast(&service->led);
-	else if (service->waiting > 0)
-		pthread_cond_signal(&service->led);
-	pthread_mutex_unlock(&service->lock);
 }
 
 static ww_status serve(struct ww_service *service, uint64_t deadline_ns)
@@ -561,11 +493,27 @@ static ww_status serve(struct ww_service *service, uint64_t deadline_ns)
 	ww_status status;
 
 	for (;;) {
-		status = begin_to_lead(service, deadline_ns);
+		status = WW_OK;
+		pthread_mutex_lock(&service->lock);
+		service->waiting++;
+		while (service->has_leader && status == WW_OK) {
+			ww_condition_wait(&service->led, &service->lock, deadline_ns);
+			status = service->has_leader ? ww_cancel_check(deadline_ns) : WW_OK;
+		}
+		service->waiting--;
+		if (status == WW_OK)
+			service->has_leader = true;
+		pthread_mutex_unlock(&service->lock);
 		if (status != WW_OK)
 			return status;
 		status = lead(service, deadline_ns, &run);
-		end_to_lead(service, status != WW_OK);
+		pthread_mutex_lock(&service->lock);
+		service->has_leader = false;
+		if (status != WW_OK)
+			pthread_cond_broadcast(&service->led);
+		else if (service->waiting > 0)
+			pthread_cond_signal(&service->led);
+		pthread_mutex_unlock(&service->lock);
 		if (status != WW_OK)
 			return status;
 		ww_run_calls(&run);

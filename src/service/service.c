@@ -56,21 +56,6 @@ static void set_default(uint32_t *value, uint32_t to)
 		*value = to;
 }
 
-static void fill_defaults(struct ww_service_params *params)
-{
-	set_default(&params->functions_max, DEFAULT_FUNCTIONS);
-	set_default(&params->clients_max, DEFAULT_CLIENTS);
-	set_default(&params->clients_per_uid_max, params->clients_max);
-	set_default(&params->calls_max, DEFAULT_CALLS);
-	set_default(&params->arguments_bytes, DEFAULT_AREA);
-	set_default(&params->results_bytes, DEFAULT_AREA);
-	set_default(&params->streams, DEFAULT_STREAMS);
-	if (params->memory_bytes_max == 0)
-		params->memory_bytes_max = DEFAULT_MEMORY;
-	if (params->alloc_bytes_max == 0)
-		params->alloc_bytes_max = DEFAULT_ALLOC;
-}
-
 static ww_status check_most(const char *what, uint32_t count, uint32_t most)
 {
 	if (count > most)
@@ -110,30 +95,15 @@ static uint32_t round_area(uint32_t bytes)
 	return (bytes + WW_SERVICE_AREA_UNIT - 1) / WW_SERVICE_AREA_UNIT * WW_SERVICE_AREA_UNIT;
 }
 
-static ww_status set_form(const struct ww_service_params *params, struct ww_wire_service_ref *form)
-{
-	form->functions_max = params->functions_max;
-	form->clients_max = params->clients_max;
-	form->calls_max = params->calls_max;
-	form->arguments_bytes = round_area(params->arguments_bytes);
-	form->results_bytes = round_area(params->results_bytes);
-	memcpy(form->text, params->version, strlen(params->version));
-	return ww_random_bytes(form->service_id, sizeof(form->service_id));
-}
-
 /* --- create --- */
 
-static void streams_fini(struct ww_service *service)
+static void service_free(struct ww_service *service)
 {
-	for (uint32_t i = 0; i < WW_SERVICE_STREAMS_MAX; i++) {
-		ww_stream_unref(service->streams[i].stream);
-		ww_timeline_drop(service->streams[i].timeline);
-	}
-}
+	struct ww_list *taken;
 
-/* What goes on the service's streams is over. */
-static void finish_work(struct ww_service *service)
-{
+	ww_service_eventfd_fini(service);
+	ww_after_streams_fini(service);
+	/* The work on the service's streams is waited for. */
 	for (uint32_t i = 0; i < WW_SERVICE_STREAMS_MAX; i++) {
 		if (service->streams[i].stream)
 			(void)ww_stream_synchronize(service->streams[i].stream, WW_FOREVER, NULL);
@@ -141,29 +111,18 @@ static void finish_work(struct ww_service *service)
 	ww_service_end_done(service);
 	ww_list_for_each (link, &service->working) /* of a stream that failed */
 		ww_call_release(ww_container(link, struct ww_call, link));
-}
-
-static void calls_fini(struct ww_service *service)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(&service->working)))
-		ww_call_free(ww_container(link, struct ww_call, link));
-	while ((link = ww_list_take_first(&service->free_calls)))
-		ww_call_free(ww_container(link, struct ww_call, link));
-}
-
-static void service_free(struct ww_service *service)
-{
-	ww_service_eventfd_fini(service);
-	ww_after_streams_fini(service);
-	finish_work(service);
 	if (service->page.mapping)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
 	ww_service_peers_fini(service);
 	ww_allocations_fini(service);
-	calls_fini(service);
-	streams_fini(service);
+	while ((taken = ww_list_take_first(&service->working)))
+		ww_call_free(ww_container(taken, struct ww_call, link));
+	while ((taken = ww_list_take_first(&service->free_calls)))
+		ww_call_free(ww_container(taken, struct ww_call, link));
+	for (uint32_t i = 0; i < WW_SERVICE_STREAMS_MAX; i++) {
+		ww_stream_unref(service->streams[i].stream);
+		ww_timeline_drop(service->streams[i].timeline);
+	}
 	ww_offers_fini(service);
 	ww_timeline_drop(service->timeline);
 	ww_mapping_unref(service->key_file);
@@ -204,34 +163,23 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 	return WW_OK;
 }
 
-static ww_status make_tables(struct ww_service *service)
+static ww_status make_files(struct ww_service *service)
 {
+	const struct ww_service_size size = ww_service_size_of(&service->form);
+	const struct ww_signal_map *page;
+	struct ww_offer *offer;
+
 	service->offers = calloc(service->form.functions_max, sizeof(*service->offers));
 	service->numbers = calloc(service->form.clients_max, sizeof(struct ww_service_peer *));
 	if (!service->offers || !service->numbers)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
-	return WW_OK;
-}
-
-static ww_status make_lane_offer(struct ww_service *service)
-{
-	struct ww_offer *offer = &service->lane_offer;
-
+	offer = &service->lane_offer;
 	offer->fn = ww_call_give_timeline;
 	offer->shared = &service->lane_function;
 	offer->signature = malloc(sizeof(*offer->signature));
 	if (!offer->signature)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
-	return ww_signature_parse("", offer->signature);
-}
-
-static ww_status make_files(struct ww_service *service)
-{
-	const struct ww_service_size size = ww_service_size_of(&service->form);
-	const struct ww_signal_map *page;
-
-	ww_try(make_tables(service));
-	ww_try(make_lane_offer(service));
+	ww_try(ww_signature_parse("", offer->signature));
 	ww_try(ww_timeline_create_alone(&service->timeline));
 	page = service->timeline->page;
 	memcpy(service->form.page_id, page->id, sizeof(page->id));
@@ -272,12 +220,20 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 {
 	WW_CLEANUP(service_free_p) struct ww_service *service = NULL;
 	struct ww_name_params named;
+	struct ww_wire_service_ref *form;
 
 	ww_try(ww_sync_object_read_name(WW_PARAMS(struct ww_name_params, .mode = params->mode,
 						.gid = params->gid, .flags = params->flags),
 		&named));
 	ww_try(service_new(params, &service));
-	ww_try(set_form(params, &service->form));
+	form = &service->form;
+	form->functions_max = params->functions_max;
+	form->clients_max = params->clients_max;
+	form->calls_max = params->calls_max;
+	form->arguments_bytes = round_area(params->arguments_bytes);
+	form->results_bytes = round_area(params->results_bytes);
+	memcpy(form->text, params->version, strlen(params->version));
+	ww_try(ww_random_bytes(form->service_id, sizeof(form->service_id)));
 	if (name)
 		memcpy(service->name, name, strlen(name));
 	service->device = ww_device_ref(device);
@@ -305,7 +261,17 @@ ww_status ww_service_create(ww_device *device, ww_broker *broker, const char *na
 	if (params)
 		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
 			"ww_service_params"));
-	fill_defaults(&ours);
+	set_default(&ours.functions_max, DEFAULT_FUNCTIONS);
+	set_default(&ours.clients_max, DEFAULT_CLIENTS);
+	set_default(&ours.clients_per_uid_max, ours.clients_max);
+	set_default(&ours.calls_max, DEFAULT_CALLS);
+	set_default(&ours.arguments_bytes, DEFAULT_AREA);
+	set_default(&ours.results_bytes, DEFAULT_AREA);
+	set_default(&ours.streams, DEFAULT_STREAMS);
+	if (ours.memory_bytes_max == 0)
+		ours.memory_bytes_max = DEFAULT_MEMORY;
+	if (ours.alloc_bytes_max == 0)
+		ours.alloc_bytes_max = DEFAULT_ALLOC;
 	ww_try(check_params(&ours));
 	if (name)
 		ww_try(ww_name_check(name));

@@ -71,22 +71,6 @@ static ww_status read_memory(struct ww_client *client, uint32_t index, const str
 	return ww_call_arg_array(token, value->array, out_arg);
 }
 
-static ww_status read_timeline(struct ww_client *client, uint32_t index,
-	const struct ww_value *value, struct ww_call_arg *out_arg)
-{
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-	struct ww_token *token;
-
-	ww_try(make_token_room(client));
-	token = &client->tokens[index];
-	ww_try(ww_timeline_export(value->timeline, client->broker, &params, NULL, token));
-	keep(client, NULL, value->timeline);
-	return ww_call_arg_timeline(token, out_arg);
-}
-
 /* The access that a parameter wants; of one too many, reading. */
 static uint32_t access_of(const struct ww_signature *signature, uint32_t index)
 {
@@ -123,8 +107,20 @@ static ww_status read_value(const struct submission *submission, uint32_t index,
 			return ww_call_arg_array(value->token, value->array, out_arg);
 		return ww_fail(WW_ERR_INVALID, "an array has neither a memory nor a token");
 	case WW_ARGUMENT_TIMELINE:
-		if (value->timeline)
-			return read_timeline(client, index, value, out_arg);
+		if (value->timeline) {
+			const struct ww_token_params params = {
+				.struct_size = sizeof(params),
+				.escrow_ns = WW_ESCROW_NONE,
+			};
+			struct ww_token *token;
+
+			ww_try(make_token_room(client));
+			token = &client->tokens[index];
+			ww_try(ww_timeline_export(value->timeline, client->broker, &params, NULL,
+				token));
+			keep(client, NULL, value->timeline);
+			return ww_call_arg_timeline(token, out_arg);
+		}
 		if (value->token)
 			return ww_call_arg_timeline(value->token, out_arg);
 		return ww_fail(WW_ERR_INVALID, "a timeline has neither an object nor a token");
@@ -132,22 +128,6 @@ static ww_status read_value(const struct submission *submission, uint32_t index,
 		return ww_fail(WW_ERR_INVALID, "there is no kind %" PRIu32 " of a value",
 			value->kind);
 	}
-}
-
-static ww_status check_room(const struct submission *submission)
-{
-	const struct ww_client *client = submission->client;
-	uint32_t bytes = submission->record_bytes;
-
-	if (bytes > client->form.arguments_bytes ||
-		submission->function->results_bytes > client->form.results_bytes)
-		return ww_fail(WW_ERR_LIMIT,
-			"the call needs %" PRIu32 " bytes for arguments and %" PRIu32
-			" for results; the service has room for %" PRIu32 " and %" PRIu32
-			" (arguments_bytes, results_bytes)",
-			bytes, submission->function->results_bytes, client->form.arguments_bytes,
-			client->form.results_bytes);
-	return WW_OK;
 }
 
 /* Encodes them into client->record. */
@@ -173,47 +153,43 @@ static ww_status read_values(struct submission *submission, const struct ww_valu
 	return WW_OK;
 }
 
-static ww_status export_after(struct ww_client *client, ww_timeline *timeline,
-	struct ww_token *out_token)
-{
-	const struct ww_token_params params = {
-		.struct_size = sizeof(params),
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-
-	ww_try(make_token_room(client));
-	ww_try(ww_timeline_export(timeline, client->broker, &params, NULL, out_token));
-	keep(client, NULL, timeline);
-	return WW_OK;
-}
-
-/* The token of the timeline that the call starts after goes behind its arguments. */
-static ww_status read_after(struct submission *submission)
+static ww_status read_arguments(struct submission *submission, const struct ww_value *values,
+	uint32_t count)
 {
 	const struct ww_submit_params *params = &submission->params;
 	struct ww_client *client = submission->client;
 	struct ww_call_arg unused;
 	struct ww_token token;
 
-	if (params->after_value == 0)
-		return WW_OK;
-	if (params->after) {
-		ww_try(export_after(client, params->after, &token));
-	} else {
-		token = *params->after_token;
-		ww_try(ww_call_arg_timeline(&token, &unused));
-	}
-	memcpy(client->record + submission->record_bytes, &token, sizeof(token));
-	submission->record_bytes += WW_TOKEN_BYTES;
-	return WW_OK;
-}
-
-static ww_status read_arguments(struct submission *submission, const struct ww_value *values,
-	uint32_t count)
-{
 	ww_try(read_values(submission, values, count));
-	ww_try(read_after(submission));
-	return check_room(submission);
+	/* The token of the timeline that the call starts after goes behind its arguments. */
+	if (params->after_value != 0) {
+		if (params->after) {
+			const struct ww_token_params how = {
+				.struct_size = sizeof(how),
+				.escrow_ns = WW_ESCROW_NONE,
+			};
+
+			ww_try(make_token_room(client));
+			ww_try(ww_timeline_export(params->after, client->broker, &how, NULL,
+				&token));
+			keep(client, NULL, params->after);
+		} else {
+			token = *params->after_token;
+			ww_try(ww_call_arg_timeline(&token, &unused));
+		}
+		memcpy(client->record + submission->record_bytes, &token, sizeof(token));
+		submission->record_bytes += WW_TOKEN_BYTES;
+	}
+	if (submission->record_bytes > client->form.arguments_bytes ||
+		submission->function->results_bytes > client->form.results_bytes)
+		return ww_fail(WW_ERR_LIMIT,
+			"the call needs %" PRIu32 " bytes for arguments and %" PRIu32
+			" for results; the service has room for %" PRIu32 " and %" PRIu32
+			" (arguments_bytes, results_bytes)",
+			submission->record_bytes, submission->function->results_bytes,
+			client->form.arguments_bytes, client->form.results_bytes);
+	return WW_OK;
 }
 
 /* --- room --- */
@@ -266,20 +242,6 @@ static enum ww_await_look look_for_room(void *context)
 	return ww_client_is_over(client) ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
 }
 
-static ww_status wait_for_room(struct ww_client *client, uint64_t deadline_ns)
-{
-	uint64_t until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
-	ww_status status;
-
-	if (until_ns > deadline_ns)
-		until_ns = deadline_ns;
-	status = ww_service_await_reply(&client->replies, &client->requests, look_for_room, client,
-		until_ns);
-	if (status != WW_TIMED_OUT)
-		return status;
-	return ww_peer_process_look(client->process) || until_ns < deadline_ns ? WW_OK : status;
-}
-
 /* A function's name, as the server's page has it. */
 static void read_name(const struct ww_client *client, uint32_t function,
 	char out[WW_FUNCTION_NAME_BYTES])
@@ -291,30 +253,16 @@ static void read_name(const struct ww_client *client, uint32_t function,
 		memcpy(out, "a function", sizeof("a function"));
 }
 
-/* Return: @status; WW_TIMED_OUT has a record. */
-static ww_status record_no_room(const struct submission *submission, ww_status status)
-{
-	const struct ww_client *client = submission->client;
-	char name[WW_FUNCTION_NAME_BYTES];
-
-	if (status != WW_TIMED_OUT)
-		return status;
-	read_name(client, submission->index, name);
-	return ww_fail(WW_TIMED_OUT,
-		"the call of '%s' was not made: there was no room in time beside %" PRIu32
-		" calls that have not ended, of at most %" PRIu32
-		" (calls_max); wait for one of them, or wait longer",
-		name, client->form.calls_max - client->free_count - client->kept_count,
-		client->form.calls_max);
-}
-
 static ww_status find_room(const struct submission *submission, uint64_t deadline_ns,
 	uint32_t *out_slot)
 {
 	struct ww_client *client = submission->client;
 	ww_status status = WW_OK;
+	char name[WW_FUNCTION_NAME_BYTES];
 
 	while (status == WW_OK) {
+		uint64_t until_ns;
+
 		if (ww_client_is_over(client))
 			return ww_client_fail_over(client, "the call", "was not made");
 		if (take_slot(submission, out_slot))
@@ -327,9 +275,25 @@ static ww_status find_room(const struct submission *submission, uint64_t deadlin
 				"there is no room for the call: %" PRIu32
 				" tickets with arrays as results keep it; release one",
 				client->kept_count);
-		status = wait_for_room(client, deadline_ns);
+		until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
+		if (until_ns > deadline_ns)
+			until_ns = deadline_ns;
+		status = ww_service_await_reply(&client->replies, &client->requests, look_for_room,
+			client, until_ns);
+		if (status == WW_TIMED_OUT)
+			status = ww_peer_process_look(client->process) || until_ns < deadline_ns
+				? WW_OK
+				: status;
 	}
-	return record_no_room(submission, status);
+	if (status != WW_TIMED_OUT)
+		return status;
+	read_name(client, submission->index, name);
+	return ww_fail(WW_TIMED_OUT,
+		"the call of '%s' was not made: there was no room in time beside %" PRIu32
+		" calls that have not ended, of at most %" PRIu32
+		" (calls_max); wait for one of them, or wait longer",
+		name, client->form.calls_max - client->free_count - client->kept_count,
+		client->form.calls_max);
 }
 
 /* --- publish --- */
@@ -419,20 +383,6 @@ static ww_status read_dependencies(struct submission *submission)
 	return WW_OK;
 }
 
-static ww_status check_after(const struct ww_submit_params *params)
-{
-	if (params->after_value > WW_TIMELINE_MAX)
-		return ww_fail(WW_ERR_INVALID,
-			"a call cannot start after value %" PRIu64 ": the highest value is 2^62",
-			params->after_value);
-	if (params->after_value && !params->after && !params->after_token)
-		return ww_fail(WW_ERR_INVALID,
-			"a call cannot start after value %" PRIu64
-			" alone: set after, or after_token, to the timeline",
-			params->after_value);
-	return WW_OK;
-}
-
 static ww_status read_params(const struct ww_submit_params *params, struct ww_submit_params *ours)
 {
 	memset(ours, 0, sizeof(*ours));
@@ -452,7 +402,16 @@ static ww_status read_params(const struct ww_submit_params *params, struct ww_su
 			"flags 0x%" PRIx64
 			" of a call are unknown, or for calls that are waited for only",
 			ours->flags);
-	return check_after(ours);
+	if (ours->after_value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot start after value %" PRIu64 ": the highest value is 2^62",
+			ours->after_value);
+	if (ours->after_value && !ours->after && !ours->after_token)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot start after value %" PRIu64
+			" alone: set after, or after_token, to the timeline",
+			ours->after_value);
+	return WW_OK;
 }
 
 static ww_status check_open(const struct ww_client *client)
@@ -533,12 +492,18 @@ ww_status ww_client_submit(ww_client *client, uint32_t function, const struct ww
 
 /* --- waiting for a call that was submitted --- */
 
-/* Return: WW_TIMED_OUT, with a record. */
-static ww_status record_no_answer(const ww_ticket *ticket)
+/* Cancels the call if its time is over. */
+static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
 {
+	ww_status status = ww_ticket_wait(ticket, ww_clock_left_ns(deadline_ns), NULL);
 	const struct ww_client *client = ticket->client;
 	char name[WW_FUNCTION_NAME_BYTES];
 
+	if (status != WW_NOT_READY)
+		return status;
+	ww_ticket_cancel(ticket);
+	if (ww_cancel_is_pending())
+		return WW_CANCELLED;
 	read_name(client, ticket->function, name);
 	return ww_fail(WW_TIMED_OUT,
 		"call %" PRIu64 " of '%s' has not ended in time, and is cancelled: its function %s",
@@ -546,30 +511,6 @@ static ww_status record_no_answer(const ww_ticket *ticket)
 		ww_service_replies_is_started(&client->replies, ticket->slot, ticket->call)
 			? "was started, and runs; wait longer"
 			: "was not started; is the server busy, or does the call wait for others?");
-}
-
-/* Cancels the call if its time is over. */
-static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
-{
-	ww_status status = ww_ticket_wait(ticket, ww_clock_left_ns(deadline_ns), NULL);
-
-	if (status != WW_NOT_READY)
-		return status;
-	ww_ticket_cancel(ticket);
-	return ww_cancel_is_pending() ? WW_CANCELLED : record_no_answer(ticket);
-}
-
-static ww_status know_lane_function(struct ww_client *client)
-{
-	struct ww_client_function *function = &client->lane_function;
-
-	function->results_bytes = 8 + WW_TOKEN_BYTES;
-	if (function->signature)
-		return WW_OK;
-	function->signature = malloc(sizeof(*function->signature));
-	if (!function->signature)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
-	return ww_signature_parse("", function->signature);
 }
 
 static ww_status ask_for_timeline(ww_client *client, uint32_t lane, uint64_t deadline_ns,
@@ -581,19 +522,19 @@ static ww_status ask_for_timeline(ww_client *client, uint32_t lane, uint64_t dea
 		.function = &client->lane_function,
 	};
 	const struct ww_submit_params params = {.struct_size = sizeof(params), .lane = lane};
+	struct ww_client_function *function;
 
 	ww_try(check_open(client));
 	ww_try(read_params(&params, &submission.params));
-	ww_try(know_lane_function(client));
+	function = &client->lane_function;
+	function->results_bytes = 8 + WW_TOKEN_BYTES;
+	if (!function->signature) {
+		function->signature = malloc(sizeof(*function->signature));
+		if (!function->signature)
+			return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
+		ww_try(ww_signature_parse("", function->signature));
+	}
 	return submit(&submission, NULL, 0, deadline_ns, out_ticket);
-}
-
-/* For ww_ticket_stream_wait(). */
-static void keep_timeline(struct ww_client *client, uint32_t lane, ww_timeline *timeline)
-{
-	timeline->is_guarded = !ww_client_is_of_own_user(client);
-	ww_timeline_drop(client->lane_timelines[lane]);
-	client->lane_timelines[lane] = ww_timeline_ref(timeline);
 }
 
 ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint64_t timeout_ns,
@@ -614,8 +555,12 @@ ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint64_t tim
 		status = finish(ticket, deadline_ns);
 	if (status == WW_OK)
 		status = ww_ticket_timeline(ticket, out_timeline);
-	if (status == WW_OK)
-		keep_timeline(client, lane, *out_timeline);
+	if (status == WW_OK) {
+		/* ww_ticket_stream_wait() uses it. */
+		(*out_timeline)->is_guarded = !ww_client_is_of_own_user(client);
+		ww_timeline_drop(client->lane_timelines[lane]);
+		client->lane_timelines[lane] = ww_timeline_ref(*out_timeline);
+	}
 	ww_ticket_unref(ticket);
 	return status;
 }

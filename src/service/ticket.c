@@ -101,18 +101,6 @@ static void fill_failed(ww_ticket *ticket, ww_status status, const char *message
 	snprintf(ticket->message, sizeof(ticket->message), "%s", message);
 }
 
-static void fill_message(ww_ticket *ticket, const struct ww_layout_service_reply *reply)
-{
-	char message[WW_ERROR_MESSAGE_BYTES];
-
-	memcpy(message, reply->message, sizeof(message));
-	message[sizeof(message) - 1] = 0;
-	if (!ww_utf8_is_plain(message))
-		message[0] = 0;
-	snprintf(ticket->message, sizeof(ticket->message), "%s",
-		message[0] ? message : ww_status_text(ticket->status));
-}
-
 static void fill_done(ww_ticket *ticket, const struct ww_client_slot *slot)
 {
 	const struct ww_layout_service_reply *reply = &ticket->client->replies.slots[ticket->slot];
@@ -120,26 +108,24 @@ static void fill_done(ww_ticket *ticket, const struct ww_client_slot *slot)
 
 	ticket->status = (ww_status)__atomic_load_n(&reply->status, __ATOMIC_RELAXED);
 	ticket->failed_call = __atomic_load_n(&reply->failed_call, __ATOMIC_RELAXED);
-	if (ticket->status == WW_OK)
+	if (ticket->status == WW_OK) {
 		ticket->status = copy_record(ticket, slot, bytes);
-	else if (is_known_status(ticket->status))
-		fill_message(ticket, reply);
-	else
+	} else if (is_known_status(ticket->status)) {
+		char message[WW_ERROR_MESSAGE_BYTES];
+
+		memcpy(message, reply->message, sizeof(message));
+		message[sizeof(message) - 1] = 0;
+		if (!ww_utf8_is_plain(message))
+			message[0] = 0;
+		snprintf(ticket->message, sizeof(ticket->message), "%s",
+			message[0] ? message : ww_status_text(ticket->status));
+	} else {
 		ticket->status = WW_ERR_PROTOCOL;
+	}
 	if (ticket->status == WW_ERR_PROTOCOL && ticket->record_bytes == 0 && !ticket->message[0])
 		fill_failed(ticket, WW_ERR_PROTOCOL, "the server's reply says what cannot be");
 	if (ticket->status == WW_ERR_NO_MEMORY && !ticket->message[0])
 		fill_failed(ticket, WW_ERR_NO_MEMORY, "cannot copy results: out of memory");
-}
-
-static void fill_over(ww_ticket *ticket)
-{
-	char what[40];
-	ww_status status;
-
-	snprintf(what, sizeof(what), "call %" PRIu64, ticket->call);
-	status = ww_client_fail_over(ticket->client, what, "has no answer");
-	fill_failed(ticket, status, ww_error_last()->message);
 }
 
 void ww_client_reap(struct ww_client *client, uint32_t index, bool is_done)
@@ -156,10 +142,16 @@ void ww_client_reap(struct ww_client *client, uint32_t index, bool is_done)
 					      slot->call) ||
 			(!is_done && ww_client_is_met_late(client));
 		ticket->message[0] = 0;
-		if (is_done)
+		if (is_done) {
 			fill_done(ticket, slot);
-		else
-			fill_over(ticket);
+		} else {
+			char what[40];
+			ww_status status;
+
+			snprintf(what, sizeof(what), "call %" PRIu64, ticket->call);
+			status = ww_client_fail_over(ticket->client, what, "has no answer");
+			fill_failed(ticket, status, ww_error_last()->message);
+		}
 		is_kept = is_done && ww_client_function_of(client, slot->function)->has_arrays &&
 			ticket->status == WW_OK;
 		ticket->has_slot = is_kept;
@@ -274,47 +266,13 @@ static bool is_out_of_order(const ww_ticket *ticket)
 	return false;
 }
 
-/* Nothing is enqueued. Return: as ww_ticket_stream_wait(). */
-static ww_status wait_by_cpu(ww_ticket *ticket, uint64_t deadline_ns)
-{
-	bool is_limit = ticket->deadline_ns <= deadline_ns;
-
-	if (!ticket->has_ended)
-		(void)wait_for_reply(ticket, is_limit ? ticket->deadline_ns : deadline_ns);
-	if (ticket->has_ended && !is_out_of_order(ticket))
-		return ticket->is_answered ? WW_OK : end_status(ticket);
-	if (ticket->deadline_ns > ww_clock_now_ns())
-		return WW_NOT_READY;
-	ww_fail(WW_TIMED_OUT,
-		"the deadline of call %" PRIu64 " has passed, and its server, of user %" PRIu32
-		", has not %s; the stream does not wait for it",
-		ticket->call, ticket->client->server_uid,
-		ticket->has_ended ? "started it" : "answered");
-	return WW_TIMED_OUT;
-}
-
-/* As the stream may wait for it. Return: as ww_ticket_stream_wait(). */
-static ww_status wait_by_stream(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
-	uint64_t deadline_ns)
-{
-	ww_timeline *timeline = ticket->client->lane_timelines[ticket->lane];
-	ww_status status;
-
-	if (!timeline)
-		return ww_fail(WW_ERR_STATE,
-			"a stream cannot wait for call %" PRIu64 ": the timeline of lane %" PRIu32
-			" is not known; call ww_client_lane_timeline() before the calls of the lane",
-			ticket->call, ticket->lane);
-	status = ww_timeline_stream_wait(timeline, stream, ticket->value, flags,
-		ww_clock_left_ns(deadline_ns), NULL);
-	return status > 0 ? WW_NOT_READY : status;
-}
-
 ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
 	uint64_t timeout_ns, ww_cancel *cancel)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	ww_timeline *timeline;
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(ticket && stream, "ww_ticket_stream_wait: ticket or stream is NULL");
@@ -327,36 +285,68 @@ ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t f
 		look_at_reply(ticket);
 	if (ticket->has_ended && !is_out_of_order(ticket))
 		return ticket->is_answered ? WW_OK : end_status(ticket);
-	if (!ww_client_is_of_own_user(ticket->client) && !(flags & WW_WAIT_OTHER_USER))
-		return wait_by_cpu(ticket, deadline_ns);
-	return wait_by_stream(ticket, stream, flags, deadline_ns);
+	if (!ww_client_is_of_own_user(ticket->client) && !(flags & WW_WAIT_OTHER_USER)) {
+		bool is_limit = ticket->deadline_ns <= deadline_ns;
+
+		/* Nothing is enqueued. */
+		if (!ticket->has_ended)
+			(void)wait_for_reply(ticket, is_limit ? ticket->deadline_ns : deadline_ns);
+		if (ticket->has_ended && !is_out_of_order(ticket))
+			return ticket->is_answered ? WW_OK : end_status(ticket);
+		if (ticket->deadline_ns > ww_clock_now_ns())
+			return WW_NOT_READY;
+		ww_fail(WW_TIMED_OUT,
+			"the deadline of call %" PRIu64
+			" has passed, and its server, of user %" PRIu32
+			", has not %s; the stream does not wait for it",
+			ticket->call, ticket->client->server_uid,
+			ticket->has_ended ? "started it" : "answered");
+		return WW_TIMED_OUT;
+	}
+	timeline = ticket->client->lane_timelines[ticket->lane];
+	if (!timeline)
+		return ww_fail(WW_ERR_STATE,
+			"a stream cannot wait for call %" PRIu64 ": the timeline of lane %" PRIu32
+			" is not known; call ww_client_lane_timeline() before the calls of the lane",
+			ticket->call, ticket->lane);
+	status = ww_timeline_stream_wait(timeline, stream, ticket->value, flags,
+		ww_clock_left_ns(deadline_ns), NULL);
+	return status > 0 ? WW_NOT_READY : status;
 }
 
 /* --- results --- */
 
-static ww_status decode_results(ww_ticket *ticket)
+ww_status ww_ticket_result(ww_ticket *ticket, uint32_t index, struct ww_value *out_value)
 {
-	const struct ww_signature *signature = ticket->client->functions[ticket->function]
-						       .signature;
+	const struct ww_signature *signature;
 	struct ww_signature_binding binding;
+	const struct ww_call_arg *result;
 
-	if (ticket->is_decoded)
-		return WW_OK;
-	if (!ticket->results)
-		ticket->results = malloc(sizeof(*ticket->results));
-	if (!ticket->results)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot read results: out of memory");
-	ww_try(ww_call_args_decode(ticket->record, ticket->record_bytes, ticket->results));
-	ww_signature_binding_init(&binding);
-	if (ww_signature_bind_results(signature, &binding, ticket->results) != WW_OK)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the server sent results that are not those of '%.120s'", signature->text);
-	ticket->is_decoded = true;
-	return WW_OK;
-}
-
-static void write_value(const struct ww_call_arg *result, struct ww_value *out_value)
-{
+	ww_try(ww_process_enter());
+	ww_require(ticket && out_value, "ww_ticket_result: ticket or out_value is NULL");
+	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
+	if (!ticket->has_ended || ticket->status != WW_OK)
+		return ww_fail(WW_ERR_STATE,
+			"call %" PRIu64 " has no results: it has not ended, or not with WW_OK",
+			ticket->call);
+	if (index >=
+		ww_client_function_of(ticket->client, ticket->function)->signature->result_count)
+		return WW_END;
+	signature = ticket->client->functions[ticket->function].signature;
+	if (!ticket->is_decoded) {
+		if (!ticket->results)
+			ticket->results = malloc(sizeof(*ticket->results));
+		if (!ticket->results)
+			return ww_fail(WW_ERR_NO_MEMORY, "cannot read results: out of memory");
+		ww_try(ww_call_args_decode(ticket->record, ticket->record_bytes, ticket->results));
+		ww_signature_binding_init(&binding);
+		if (ww_signature_bind_results(signature, &binding, ticket->results) != WW_OK)
+			return ww_fail(WW_ERR_PROTOCOL,
+				"the server sent results that are not those of '%.120s'",
+				signature->text);
+		ticket->is_decoded = true;
+	}
+	result = &ticket->results->items[index];
 	memset(out_value, 0, sizeof(*out_value));
 	out_value->kind = result->kind;
 	if (result->kind == WW_ARGUMENT_SCALAR) {
@@ -370,22 +360,6 @@ static void write_value(const struct ww_call_arg *result, struct ww_value *out_v
 		out_value->array = &result->array;
 		out_value->bytes = result->span_bytes;
 	}
-}
-
-ww_status ww_ticket_result(ww_ticket *ticket, uint32_t index, struct ww_value *out_value)
-{
-	ww_try(ww_process_enter());
-	ww_require(ticket && out_value, "ww_ticket_result: ticket or out_value is NULL");
-	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
-	if (!ticket->has_ended || ticket->status != WW_OK)
-		return ww_fail(WW_ERR_STATE,
-			"call %" PRIu64 " has no results: it has not ended, or not with WW_OK",
-			ticket->call);
-	if (index >=
-		ww_client_function_of(ticket->client, ticket->function)->signature->result_count)
-		return WW_END;
-	ww_try(decode_results(ticket));
-	write_value(&ticket->results->items[index], out_value);
 	return WW_OK;
 }
 
