@@ -46,4 +46,11 @@ static inline bool ww_is_zero(const uint8_t *bytes, size_t count)
 	return count == 0;
 }
 
+/* A field of params that is zero means its default. */
+static inline void ww_params_default(uint32_t *field, uint32_t value)
+{
+	if (*field == 0)
+		*field = value;
+}
+
 #endif

@@ -38,16 +38,11 @@ static void fill_defaults(struct ww_channel_params *params)
 {
 	uint64_t least;
 
-	if (params->policy == 0)
-		params->policy = WW_CHANNEL_BLOCK;
-	if (params->consumers_max == 0)
-		params->consumers_max = DEFAULT_CONSUMERS;
-	if (params->held_max == 0)
-		params->held_max = DEFAULT_HELD;
-	if (params->ahead_max == 0)
-		params->ahead_max = DEFAULT_AHEAD;
-	if (params->kind == 0)
-		params->kind = WW_MEMORY_VMM;
+	ww_params_default(&params->policy, WW_CHANNEL_BLOCK);
+	ww_params_default(&params->consumers_max, DEFAULT_CONSUMERS);
+	ww_params_default(&params->held_max, DEFAULT_HELD);
+	ww_params_default(&params->ahead_max, DEFAULT_AHEAD);
+	ww_params_default(&params->kind, WW_MEMORY_VMM);
 	least = (uint64_t)params->consumers_max * params->held_max + params->ahead_max + 1;
 	if (params->slots == 0)
 		params->slots = params->policy == WW_CHANNEL_BLOCK ? DEFAULT_SLOTS

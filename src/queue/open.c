@@ -34,22 +34,16 @@
 
 /* --- params --- */
 
-static void set_default(uint32_t *value, uint32_t to)
-{
-	if (*value == 0)
-		*value = to;
-}
-
 static void fill_defaults(struct ww_work_queue_params *params)
 {
-	set_default(&params->role, WW_WORK_QUEUE_KEEPER);
-	set_default(&params->slots, DEFAULT_SLOTS);
-	set_default(&params->producers_max, DEFAULT_PRODUCERS);
-	set_default(&params->consumers_max, DEFAULT_CONSUMERS);
-	set_default(&params->attempts_max, DEFAULT_ATTEMPTS);
-	set_default(&params->failed_max, params->slots / FAILED_SHARE);
-	set_default(&params->held_max, 1);
-	set_default(&params->kind, WW_MEMORY_VMM);
+	ww_params_default(&params->role, WW_WORK_QUEUE_KEEPER);
+	ww_params_default(&params->slots, DEFAULT_SLOTS);
+	ww_params_default(&params->producers_max, DEFAULT_PRODUCERS);
+	ww_params_default(&params->consumers_max, DEFAULT_CONSUMERS);
+	ww_params_default(&params->attempts_max, DEFAULT_ATTEMPTS);
+	ww_params_default(&params->failed_max, params->slots / FAILED_SHARE);
+	ww_params_default(&params->held_max, 1);
+	ww_params_default(&params->kind, WW_MEMORY_VMM);
 	if (params->failed_max == UINT32_MAX)
 		params->failed_max = 0;
 }

@@ -78,7 +78,8 @@ static enum verdict judge_function(const struct ww_service *service,
 			(const char *)offer->shared->name, offer->signature->text);
 		return END;
 	}
-	if ((!offer->uids && !offer->gids) || contains(offer->uids, offer->uid_count, peer->member.uid) ||
+	if ((!offer->uids && !offer->gids) ||
+		contains(offer->uids, offer->uid_count, peer->member.uid) ||
 		contains(offer->gids, offer->gid_count, peer->member.gid))
 		return START;
 	out->status = WW_ERR_ACCESS;

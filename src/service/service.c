@@ -50,12 +50,6 @@
 
 /* --- params --- */
 
-static void set_default(uint32_t *value, uint32_t to)
-{
-	if (*value == 0)
-		*value = to;
-}
-
 static ww_status check_most(const char *what, uint32_t count, uint32_t most)
 {
 	if (count > most)
@@ -261,13 +255,13 @@ ww_status ww_service_create(ww_device *device, ww_broker *broker, const char *na
 	if (params)
 		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
 			"ww_service_params"));
-	set_default(&ours.functions_max, DEFAULT_FUNCTIONS);
-	set_default(&ours.clients_max, DEFAULT_CLIENTS);
-	set_default(&ours.clients_per_uid_max, ours.clients_max);
-	set_default(&ours.calls_max, DEFAULT_CALLS);
-	set_default(&ours.arguments_bytes, DEFAULT_AREA);
-	set_default(&ours.results_bytes, DEFAULT_AREA);
-	set_default(&ours.streams, DEFAULT_STREAMS);
+	ww_params_default(&ours.functions_max, DEFAULT_FUNCTIONS);
+	ww_params_default(&ours.clients_max, DEFAULT_CLIENTS);
+	ww_params_default(&ours.clients_per_uid_max, ours.clients_max);
+	ww_params_default(&ours.calls_max, DEFAULT_CALLS);
+	ww_params_default(&ours.arguments_bytes, DEFAULT_AREA);
+	ww_params_default(&ours.results_bytes, DEFAULT_AREA);
+	ww_params_default(&ours.streams, DEFAULT_STREAMS);
 	if (ours.memory_bytes_max == 0)
 		ours.memory_bytes_max = DEFAULT_MEMORY;
 	if (ours.alloc_bytes_max == 0)
