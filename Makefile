@@ -221,7 +221,7 @@ lint: ## run every check of scripts/ on the sources and the build
 	done; \
 	[ -z "$$failed" ] || { echo "lint: failed:$$failed"; exit 1; }; \
 	echo 'lint: ok'
-LINT = layers locks size words format headers docs "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
+LINT = layers locks shared-words size words format headers docs "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
 
 wheel: ## make the sdist and the wheel of the Python package, of what is committed, in build-wheel/out
 	@scripts/setup --ci
