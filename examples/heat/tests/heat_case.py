@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,12 @@ def start(*command, log=None, **more):
 def run(*command, **more):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False,
                           env={**ENVIRONMENT, **more.pop("env", {})}, **more)
+
+
+def listens(address):
+    """Whether a broker does; the socket has its name before that."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as end:
+        return end.connect_ex(address) == 0
 
 
 def wait_until(is_true, what):

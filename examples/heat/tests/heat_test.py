@@ -19,8 +19,8 @@ sys.dont_write_bytecode = True  # the sources may be another user's
 
 import heat_case  # noqa: E402
 from heat_case import (  # noqa: E402
-    HEATD, HERE, IS_GPU, IS_LAST, IS_PAUSED, WARPWAY, WARPWAYD, Daemon, Watcher, expect, main, newest, path_of, run, start,
-    wait_until, write)
+    HEATD, HERE, IS_GPU, IS_LAST, IS_PAUSED, WARPWAY, WARPWAYD, Daemon, Watcher, expect, listens, main, newest, path_of, run,
+    start, wait_until, write)
 
 BACKEND = sys.argv[1] if len(sys.argv) > 1 else "cpu"
 GPU = BACKEND == "gpu"
@@ -323,7 +323,7 @@ def the_loss_of_the_simulation_is_told():
     for name, is_replaced, is_stopped in (("gone", False, False), ("stopped", False, True), ("replaced", True, False)):
         address = path_of(name + ".sock")
         broker = start(WARPWAYD, "--socket", address)
-        wait_until(lambda: os.path.exists(address), "a broker")
+        wait_until(lambda: listens(address), "a broker")
         one = daemon(name, broker=address) if not GPU else Daemon(name, broker=address, backend="gpu")
         stop_broker(address)
         broker.wait()

@@ -58,7 +58,7 @@ make_accounts()
 
 import heat_case  # noqa: E402
 from heat_case import (  # noqa: E402
-    ENVIRONMENT, FOLDER, HEAT_WATCH, HEATD, WARPWAY, WARPWAYD, Daemon, expect, main, path_of, run, start, wait_until, write)
+    ENVIRONMENT, FOLDER, HEAT_WATCH, HEATD, WARPWAY, WARPWAYD, Daemon, expect, listens, main, path_of, run, start, wait_until, write)
 
 ADDRESS = path_of("machine.sock")
 
@@ -81,7 +81,7 @@ def begin():
             return f"another user cannot run {program}: {error}"
     broker = subprocess.Popen([WARPWAYD, "--socket", ADDRESS, "--socket-mode", "0666"], env=ENVIRONMENT)
     begin.broker = broker
-    while not os.path.exists(ADDRESS):
+    while not listens(ADDRESS):
         expect(broker.poll() is None, "the broker has ended")
         time.sleep(0.01)
     return None
