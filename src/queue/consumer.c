@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/stream.h"
-#include "queue/peers.h"
+#include "queue/claimants.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
 
@@ -57,13 +57,21 @@ static ww_status describe_frame(const struct receiving *receiving)
 	const struct ww_ring *ring = &found->ring->ring;
 	struct ww_frame *frame = receiving->frame;
 
-	if (!ww_ring_has(ring, found->slot, found->claim.frame) ||
-		found->ready > WW_SIGNAL_VALUE_MAX ||
+	if (!ww_ring_has(ring, found->slot,
+		    found->claim.frame)) /* any member may have written it */
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a claim of the work queue names frame %" PRIu64
+			", which is not in that slot, and was ended; a process that may read the queue is "
+			"faulty or hostile",
+			found->claim.frame);
+	if (found->ready > WW_SIGNAL_VALUE_MAX ||
 		!ww_frame_read(frame, &receiving->queue->frame_form,
 			ww_ring_slot(ring, found->slot)))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a producer of the work queue describes a frame with an impossible number, bytes, "
-			"shape, metadata or completion");
+			"the producer of frame %" PRIu64
+			" describes it with impossible bytes, shape, metadata or completion; the frame was "
+			"dropped",
+			found->claim.frame);
 	ww_queue_place_frame(receiving->queue, found->ring, found->slot, frame);
 	frame->number = found->claim.frame;
 	frame->producer = found->ring->number;

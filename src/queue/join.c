@@ -7,7 +7,8 @@
  * consumer's for as long as claims may be its own, a producer's for as long as its frames are
  * there. A member that is killed before that leaves no object, since nobody would find it: only an
  * entry, which the next one takes over. For the same reason an object is removed before its entry
- * is given to another member.
+ * is given to another member. A process can remove only members of its own user, unless it made the
+ * queue: the object of another user's dead member can stay until the queue ends.
  */
 #include "queue/join.h"
 
@@ -17,7 +18,7 @@
 #include "base/error.h"
 #include "client/request.h"
 #include "memory/description.h"
-#include "queue/peers.h"
+#include "queue/claimants.h"
 #include "queue/rings.h"
 #include "share/put_request.h"
 #include "share/sync_object.h"
@@ -69,8 +70,11 @@ static ww_status make_timeline(struct ww_work_queue *queue)
 	return WW_OK;
 }
 
-/* This member has its entry, so others find its object: from now on it stays. */
-static ww_status say_stays(const struct ww_work_queue *queue)
+/*
+ * This member has its entry, so others find its object: from now on it stays. With an older broker
+ * it does from the beginning.
+ */
+static ww_status say_stays(const struct ww_work_queue *queue, const struct ww_put_request *put)
 {
 	struct ww_wire_seal message = {
 		.state = WW_WIRE_STATE_SHARED,
@@ -78,11 +82,17 @@ static ww_status say_stays(const struct ww_work_queue *queue)
 	};
 	WW_AUTO_REQUEST struct ww_request request;
 
-	if (ww_broker_client_version(queue->broker) < STAYS_LATER)
-		return WW_OK;
 	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
+	if (put->put.flags & WW_WIRE_PUT_FLAG_STAYS)
+		return WW_OK;
 	memcpy(message.id, queue->timeline->page->id, sizeof(message.id));
-	return ww_broker_client_ask(queue->broker, &request);
+	ww_try(ww_broker_client_ask(queue->broker, &request));
+	if (request.version >= STAYS_LATER)
+		return WW_OK;
+	return ww_fail(WW_ERR_VERSION,
+		"cannot join the work queue: the broker at %s was replaced by an older one "
+		"meanwhile; join again",
+		queue->broker->address.path);
 }
 
 /* --- producer --- */
@@ -136,7 +146,7 @@ static ww_status join_producers(struct ww_work_queue *queue)
 	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	ww_try(ww_queue_enter_roster(queue));
-	ww_try(say_stays(queue));
+	ww_try(say_stays(queue, &request));
 	ww_queue_bell_ring(&queue->bell);
 	return check_open(queue);
 }
@@ -153,7 +163,7 @@ static ww_status join_consumers(struct ww_work_queue *queue)
 	ww_try(ww_put_request_put(&request, &queue->timeline->attachments, queue->broker, 0));
 	queue->is_member = true;
 	ww_try(ww_queue_enter_bell(queue));
-	return say_stays(queue);
+	return say_stays(queue, &request);
 }
 
 ww_status ww_queue_join(struct ww_work_queue *queue)

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "queue/peers.h"
+#include "queue/claimants.h"
 #include "queue/rings.h"
 
 static void leave_consumers(struct ww_work_queue *queue)
@@ -70,7 +70,7 @@ void ww_queue_free(struct ww_work_queue *queue)
 	ww_timeline_drop(queue->timeline);
 	while ((link = ww_list_take_first(&queue->rings)))
 		ww_queue_ring_free(ww_queue_ring_of(link));
-	ww_queue_peers_fini(queue);
+	ww_queue_claimants_fini(queue);
 	ww_queue_bell_fini(&queue->bell);
 	ww_queue_roster_fini(&queue->roster);
 	ww_attachments_fini(&queue->shared);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/stream.h"
-#include "queue/peers.h"
+#include "queue/claimants.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"
@@ -133,7 +133,7 @@ static enum ww_await_look look_for_slot(void *context)
 			return WW_AWAIT_DONE;
 		if (claim.state != WW_WIRE_WORK_STATE_FINISHING)
 			continue;
-		if (ww_queue_peer_look(queue, own, i, &claim, false) != WW_PEER_WORKS)
+		if (ww_queue_claimant_look(queue, own, i, &claim, false) != WW_CLAIMANT_WORKS)
 			return WW_AWAIT_DONE;
 		result = WW_AWAIT_POLL;
 	}

@@ -45,7 +45,7 @@ struct ww_queue_ring {
 };
 
 /* A consumer, as others see it. */
-struct ww_queue_peer {
+struct ww_queue_claimant {
 	uint64_t entry;                /* when it was looked up; 0: it never was */
 	struct ww_group_member member; /* its page is NULL: it is gone, or was none */
 };
@@ -93,7 +93,7 @@ struct ww_work_queue {
 
 	struct ww_list rings; /* struct ww_queue_ring; of a producer the own one only */
 	uint32_t rings_met;   /* how many there have been */
-	struct ww_queue_peer peers[WW_WORK_QUEUE_MEMBERS_MAX];
+	struct ww_queue_claimant claimants[WW_WORK_QUEUE_MEMBERS_MAX];
 	struct ww_group_newcomers newcomers; /* of the roster */
 	uint64_t look_ns;                    /* when to look again whether consumers have ended */
 

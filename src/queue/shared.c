@@ -45,7 +45,10 @@ _Static_assert(sizeof(struct ww_layout_work_queue_bell) +
 
 /* --- files --- */
 
-/* @count items of @item_bytes behind a header */
+/*
+ * @count items of @item_bytes behind a header. No process reads the header, so a new version of a
+ * layout needs a new version of the queue's description.
+ */
 static struct ww_shared_file queue_file(const char *what, uint32_t header_bytes,
 	uint32_t item_bytes, uint32_t count, const uint8_t *id)
 {

@@ -10,20 +10,20 @@
 _Static_assert(WW_SERVICE_CLIENTS_MAX <= WW_SERVICE_BELL_WORDS * WORD_BITS,
 	"a bit for each client");
 
-void ww_service_active_add(struct ww_service *service, struct ww_service_peer *peer)
+void ww_service_active_add(struct ww_service *service, struct ww_client_view *view)
 {
-	if (!ww_list_is_empty(&peer->active))
+	if (!ww_list_is_empty(&view->active))
 		return;
-	ww_service_replies_set_idle(&peer->replies, false);
-	peer->taken_seen = peer->taken;
-	ww_list_append(&service->active, &peer->active);
+	ww_service_replies_set_idle(&view->replies, false);
+	view->taken_seen = view->taken;
+	ww_list_append(&service->active, &view->active);
 }
 
-void ww_service_active_remove(struct ww_service *service, struct ww_service_peer *peer)
+void ww_service_active_remove(struct ww_service *service, struct ww_client_view *view)
 {
-	if (service->turn == &peer->active)
-		service->turn = peer->active.previous;
-	ww_list_remove(&peer->active);
+	if (service->turn == &view->active)
+		service->turn = view->active.previous;
+	ww_list_remove(&view->active);
 }
 
 /* --- those that come back --- */
@@ -45,11 +45,11 @@ bool ww_service_active_is_due(const struct ww_service *service)
 /* Any client can set any bit. */
 static void take_bit(struct ww_service *service, uint32_t number)
 {
-	struct ww_service_peer *peer = number < service->form.clients_max ? service->numbers[number]
-									  : NULL;
+	struct ww_client_view *view = number < service->form.clients_max ? service->numbers[number]
+									 : NULL;
 
-	if (peer && !peer->is_refused && !peer->is_gone)
-		ww_service_active_add(service, peer);
+	if (view && !view->is_refused && !view->is_gone)
+		ww_service_active_add(service, view);
 }
 
 void ww_service_active_take(struct ww_service *service)
@@ -68,28 +68,28 @@ void ww_service_active_take(struct ww_service *service)
 /* --- those that are idle --- */
 
 /* Whether nothing of it can be started, now or when a call of it ends. */
-static bool is_quiet(struct ww_service *service, const struct ww_service_peer *peer)
+static bool is_quiet(struct ww_service *service, const struct ww_client_view *view)
 {
 	bool has_calls;
 
-	if (peer->is_refused || peer->is_gone)
+	if (view->is_refused || view->is_gone)
 		return true;
 	pthread_mutex_lock(&service->lock);
-	has_calls = peer->running > 0 || peer->ready || peer->waiting || peer->waiting_after;
+	has_calls = view->running > 0 || view->ready || view->waiting || view->waiting_after;
 	pthread_mutex_unlock(&service->lock);
-	return !has_calls && peer->taken == peer->taken_seen;
+	return !has_calls && view->taken == view->taken_seen;
 }
 
-static void retire(struct ww_service *service, struct ww_service_peer *peer)
+static void retire(struct ww_service *service, struct ww_client_view *view)
 {
-	if (!peer->is_refused && !peer->is_gone) {
-		ww_service_replies_set_idle(&peer->replies, true);
-		if (ww_service_requests_published(&peer->requests) != peer->taken) {
-			ww_service_replies_set_idle(&peer->replies, false);
+	if (!view->is_refused && !view->is_gone) {
+		ww_service_replies_set_idle(&view->replies, true);
+		if (ww_service_requests_published(&view->requests) != view->taken) {
+			ww_service_replies_set_idle(&view->replies, false);
 			return;
 		}
 	}
-	ww_service_active_remove(service, peer);
+	ww_service_active_remove(service, view);
 }
 
 void ww_service_active_retire(struct ww_service *service, uint64_t now_ns)
@@ -100,11 +100,11 @@ void ww_service_active_retire(struct ww_service *service, uint64_t now_ns)
 		return;
 	service->retire_ns = now_ns + QUIET_NS;
 	for (struct ww_list *link = service->active.next; link != &service->active; link = next) {
-		struct ww_service_peer *peer = ww_service_active_of(link);
+		struct ww_client_view *view = ww_service_active_of(link);
 
 		next = link->next;
-		if (is_quiet(service, peer))
-			retire(service, peer);
-		peer->taken_seen = peer->taken;
+		if (is_quiet(service, view))
+			retire(service, view);
+		view->taken_seen = view->taken;
 	}
 }

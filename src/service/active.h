@@ -17,16 +17,16 @@
 #ifndef WW_SERVICE_ACTIVE_H
 #define WW_SERVICE_ACTIVE_H
 
-#include "service/peers.h"
+#include "service/client_view.h"
 
-static inline struct ww_service_peer *ww_service_active_of(struct ww_list *link)
+static inline struct ww_client_view *ww_service_active_of(struct ww_list *link)
 {
-	return ww_container(link, struct ww_service_peer, active);
+	return ww_container(link, struct ww_client_view, active);
 }
 
 /* Of one that was not refused. For one that is in the list already nothing happens. */
-void ww_service_active_add(struct ww_service *service, struct ww_service_peer *peer);
-void ww_service_active_remove(struct ww_service *service, struct ww_service_peer *peer);
+void ww_service_active_add(struct ww_service *service, struct ww_client_view *view);
+void ww_service_active_remove(struct ww_service *service, struct ww_client_view *view);
 
 /* Whether a client that is idle has called. */
 bool ww_service_active_is_due(const struct ww_service *service);

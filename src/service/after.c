@@ -31,42 +31,42 @@ void ww_service_after_free(struct ww_service_after *after)
 /* --- the timelines of a client --- */
 
 /* A copy of what an untrusted process has there. Return: false: a token cannot be there. */
-static bool copy_token(const struct ww_service_peer *peer,
+static bool copy_token(const struct ww_client_view *view,
 	const struct ww_layout_service_request *request, struct ww_token *out_token)
 {
 	uint32_t at = request->arguments_at;
 
-	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes))
+	if (!ww_service_arguments_are_inside(request, view->requests.area_bytes))
 		return false;
-	memcpy(out_token, peer->requests.area + at + ww_service_record_bytes(request),
+	memcpy(out_token, view->requests.area + at + ww_service_record_bytes(request),
 		sizeof(*out_token));
 	return true;
 }
 
 /* Locked. */
-static void lane_take(struct ww_service_peer *peer, struct ww_service_lane *lane,
+static void lane_take(struct ww_client_view *view, struct ww_service_lane *lane,
 	struct ww_service_after *after)
 {
-	after->used = ++peer->afters_used;
+	after->used = ++view->afters_used;
 	after->lanes++;
 	lane->after = after;
 }
 
-bool ww_service_after_recall(struct ww_service_peer *peer, struct ww_service_lane *lane,
+bool ww_service_after_recall(struct ww_client_view *view, struct ww_service_lane *lane,
 	const struct ww_layout_service_request *request)
 {
 	struct ww_token token;
 
 	if (lane->after)
 		return true;
-	if (peer->afters_used == 0 || !copy_token(peer, request, &token))
+	if (view->afters_used == 0 || !copy_token(view, request, &token))
 		return false;
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		struct ww_service_after *after = peer->afters[i];
+		struct ww_service_after *after = view->afters[i];
 
 		if (!after || memcmp(&after->token, &token, sizeof(token)))
 			continue;
-		lane_take(peer, lane, after);
+		lane_take(view, lane, after);
 		return true;
 	}
 	return false;
@@ -80,7 +80,7 @@ void ww_service_after_leave(struct ww_service_lane *lane)
 	lane->has_stream = false;
 }
 
-ww_status ww_service_after_import(struct ww_service *service, struct ww_service_peer *peer,
+ww_status ww_service_after_import(struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, const struct ww_layout_service_request *request)
 {
 	struct ww_service_after *after = calloc(1, sizeof(*after));
@@ -91,11 +91,11 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 
 	if (!after)
 		return ww_fail(WW_ERR_NO_MEMORY, "the server is out of memory");
-	if (!copy_token(peer, request, &after->token))
+	if (!copy_token(view, request, &after->token))
 		status = ww_fail(WW_ERR_PROTOCOL, "its token is outside the arguments");
 	else
 		status = ww_timeline_import(service->broker, &after->token, NULL, &after->timeline);
-	if (status == WW_OK && ww_after_stream_may_wait(service, peer, after->timeline))
+	if (status == WW_OK && ww_after_stream_may_wait(service, view, after->timeline))
 		after->is_mapped = ww_timeline_prepare(after->timeline, service->device) == WW_OK;
 	if (status != WW_OK) {
 		ww_service_after_free(after);
@@ -107,15 +107,15 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 	 * lane waits for. Since the lane that asks waits for none, there is one.
 	 */
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		old = peer->afters[i];
+		old = view->afters[i];
 		if (old && (old->lanes > 0 || old->used >= oldest))
 			continue;
 		place = i;
 		oldest = old ? old->used : 0;
 	}
-	old = peer->afters[place];
-	peer->afters[place] = after;
-	lane_take(peer, lane, after);
+	old = view->afters[place];
+	view->afters[place] = after;
+	lane_take(view, lane, after);
 	pthread_mutex_unlock(&service->lock);
 	ww_service_after_free(old);
 	return WW_OK;
@@ -128,19 +128,19 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
  * the process ends. If that is the client itself, its lanes go on waiting until the server sees
  * that it has ended, and drops its calls: else those behind this one would be started.
  */
-static bool may_have_ended(struct ww_service_peer *peer, const struct ww_timeline *timeline)
+static bool may_have_ended(struct ww_client_view *view, const struct ww_timeline *timeline)
 {
 	const struct ww_layout_signal_page *page = timeline->page->header;
 
 	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) || page->lost_pid == 0 ||
-		page->lost_pid != peer->member.pid)
+		page->lost_pid != view->member.pid)
 		return false;
-	if (peer->lost_until_ns == 0)
-		peer->lost_until_ns = ww_clock_now_ns() + END_NS;
-	return ww_clock_now_ns() < peer->lost_until_ns;
+	if (view->lost_until_ns == 0)
+		view->lost_until_ns = ww_clock_now_ns() + END_NS;
+	return ww_clock_now_ns() < view->lost_until_ns;
 }
 
-static ww_status look_at(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+static ww_status look_at(struct ww_client_view *view, const struct ww_service_lane *lane,
 	uint64_t value, struct ww_signal_look *look)
 {
 	const struct ww_timeline *timeline = lane->after->timeline;
@@ -148,14 +148,14 @@ static ww_status look_at(struct ww_service_peer *peer, const struct ww_service_l
 
 	ww_signal_cell_look(timeline->cell, look);
 	status = ww_wait_result_of(look, value);
-	return status < 0 && may_have_ended(peer, timeline) ? WW_NOT_READY : status;
+	return status < 0 && may_have_ended(view, timeline) ? WW_NOT_READY : status;
 }
 
-ww_status ww_service_after_look(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+ww_status ww_service_after_look(struct ww_client_view *view, const struct ww_service_lane *lane,
 	uint64_t value, char *out_message)
 {
 	struct ww_signal_look look;
-	ww_status status = look_at(peer, lane, value, &look);
+	ww_status status = look_at(view, lane, value, &look);
 	struct ww_error record;
 
 	if (status >= 0)
@@ -175,27 +175,27 @@ static uint64_t soonest_look_ns(const struct ww_service *service, uint64_t now_n
 	return look_ns > service->after_pause_ns ? look_ns : service->after_pause_ns;
 }
 
-void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane)
+void ww_service_after_wait(struct ww_service *service, struct ww_client_view *view, uint32_t lane)
 {
 	uint64_t look_ns;
 
-	peer->waiting_after |= UINT64_C(1) << lane;
-	ww_after_stream_wait(service, peer, &peer->lanes[lane]);
+	view->waiting_after |= UINT64_C(1) << lane;
+	ww_after_stream_wait(service, view, &view->lanes[lane]);
 	service->after_since_ns = ww_clock_now_ns();
 	look_ns = soonest_look_ns(service, service->after_since_ns);
 	if (look_ns < service->after_look_ns)
 		service->after_look_ns = look_ns;
 }
 
-static bool waits_no_longer(const struct ww_service *service, struct ww_service_peer *peer,
+static bool waits_no_longer(const struct ww_service *service, struct ww_client_view *view,
 	const struct ww_service_lane *lane, uint64_t now_ns)
 {
-	const struct ww_layout_service_request *request = &peer->calls[lane->first].request;
+	const struct ww_layout_service_request *request = &view->calls[lane->first].request;
 	struct ww_signal_look look;
 
 	return service->is_refusing || now_ns >= request->deadline_ns ||
-		look_at(peer, lane, request->after, &look) != WW_NOT_READY ||
-		ww_service_requests_is_cancelled(&peer->requests, lane->first, request->call);
+		look_at(view, lane, request->after, &look) != WW_NOT_READY ||
+		ww_service_requests_is_cancelled(&view->requests, lane->first, request->call);
 }
 
 void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
@@ -209,24 +209,24 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 	began_ns = ww_clock_now_ns();
 	service->after_look_ns = WW_NEVER;
 	ww_list_for_each (link, &service->active) {
-		struct ww_service_peer *peer = ww_service_active_of(link);
+		struct ww_client_view *view = ww_service_active_of(link);
 
-		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
+		if (!view->waiting_after || view->is_refused || view->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
-		for (uint64_t left = peer->waiting_after; left; left &= left - 1) {
-			struct ww_service_lane *lane = &peer->lanes[__builtin_ctzll(left)];
+		for (uint64_t left = view->waiting_after; left; left &= left - 1) {
+			struct ww_service_lane *lane = &view->lanes[__builtin_ctzll(left)];
 			uint64_t bit = left & -left;
 
-			if (!waits_no_longer(service, peer, lane, began_ns)) {
-				ww_after_stream_wait(service, peer, lane);
+			if (!waits_no_longer(service, view, lane, began_ns)) {
+				ww_after_stream_wait(service, view, lane);
 				continue;
 			}
-			peer->waiting_after &= ~bit;
-			peer->ready |= bit;
+			view->waiting_after &= ~bit;
+			view->ready |= bit;
 		}
 		pthread_mutex_unlock(&service->lock);
-		is_waiting = is_waiting || peer->waiting_after;
+		is_waiting = is_waiting || view->waiting_after;
 	}
 	end_ns = ww_clock_now_ns();
 	service->after_pause_ns = end_ns + PAUSE_FACTOR * (end_ns - began_ns);

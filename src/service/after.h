@@ -16,7 +16,7 @@
 #ifndef WW_SERVICE_AFTER_H
 #define WW_SERVICE_AFTER_H
 
-#include "service/peers.h"
+#include "service/client_view.h"
 
 /* A timeline that was imported for a client. */
 struct ww_service_after {
@@ -33,7 +33,7 @@ void ww_service_after_free(struct ww_service_after *after); /* takes NULL. Not l
  * The timeline of the call's token, if it was imported before: the lane has it from then on.
  * Locked. Return: whether the lane has it.
  */
-bool ww_service_after_recall(struct ww_service_peer *peer, struct ww_service_lane *lane,
+bool ww_service_after_recall(struct ww_client_view *view, struct ww_service_lane *lane,
 	const struct ww_layout_service_request *request);
 
 /*
@@ -41,7 +41,7 @@ bool ww_service_after_recall(struct ww_service_peer *peer, struct ww_service_lan
  * round trip to the broker.
  * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (there is no token); as ww_timeline_import().
  */
-ww_status ww_service_after_import(struct ww_service *service, struct ww_service_peer *peer,
+ww_status ww_service_after_import(struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, const struct ww_layout_service_request *request);
 
 /* The lane's call waits no longer. Locked; takes a lane without a timeline, too. */
@@ -52,11 +52,11 @@ void ww_service_after_leave(struct ww_service_lane *lane);
  * Return: WW_OK (the value is completed); WW_NOT_READY (also for a moment after the timeline was
  *         lost, if the client may have ended); WW_ERR_DEPENDENCY_FAILED.
  */
-ww_status ww_service_after_look(struct ww_service_peer *peer, const struct ww_service_lane *lane,
+ww_status ww_service_after_look(struct ww_client_view *view, const struct ww_service_lane *lane,
 	uint64_t value, char *out_message);
 
 /* A lane of the client begins to wait. By the leader, locked. */
-void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane);
+void ww_service_after_wait(struct ww_service *service, struct ww_client_view *view, uint32_t lane);
 
 /*
  * Has those lanes judged again that wait no longer, if it is time to look (service->after_look_ns).

@@ -129,10 +129,10 @@ void ww_after_streams_fini(struct ww_service *service)
 /* --- waiting --- */
 
 /* A client may pass on a timeline of another user. */
-bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer,
+bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_client_view *view,
 	const struct ww_timeline *timeline)
 {
-	return service->after_streams && peer->member.uid == geteuid() &&
+	return service->after_streams && view->member.uid == geteuid() &&
 		(timeline->is_own ||
 			__atomic_load_n(&timeline->uid, __ATOMIC_RELAXED) == geteuid());
 }
@@ -186,10 +186,10 @@ static bool enqueue(struct after_stream *item, ww_timeline *timeline, uint64_t v
 	return false;
 }
 
-void ww_after_stream_wait(struct ww_service *service, const struct ww_service_peer *peer,
+void ww_after_stream_wait(struct ww_service *service, const struct ww_client_view *view,
 	struct ww_service_lane *lane)
 {
-	uint64_t value = peer->calls[lane->first].request.after;
+	uint64_t value = view->calls[lane->first].request.after;
 	struct after_stream *item;
 	struct ww_error record;
 

@@ -35,14 +35,14 @@ ww_status ww_after_streams_create(struct ww_service *service);
 void ww_after_streams_fini(struct ww_service *service);
 
 /* Whether the service may have streams wait for this timeline of the client's. */
-bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer,
+bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_client_view *view,
 	const struct ww_timeline *timeline);
 
 /*
  * Has a stream wait for what the lane's first call waits for, if that is submitted, a stream is
  * free, and none does so yet. By the leader, locked. Leaves the error record alone.
  */
-void ww_after_stream_wait(struct ww_service *service, const struct ww_service_peer *peer,
+void ww_after_stream_wait(struct ww_service *service, const struct ww_client_view *view,
 	struct ww_service_lane *lane);
 
 /* Whether a stream has told of a value since this was asked last. */

@@ -81,7 +81,7 @@ static bool next_kept(struct ww_service *service, uint32_t uid, uint64_t number,
 		const struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
 
 		is_found = each->uid == uid && each->number > number && each->is_made &&
-			!each->peer;
+			!each->view;
 		if (is_found) {
 			*out_copy = *each;
 			break;
@@ -148,7 +148,7 @@ static void allocation_end(struct ww_service *service, struct ww_allocation *all
 }
 
 /* Takes the first one of a client out. Return: NULL: there is none. */
-static struct ww_allocation *take_of(struct ww_service *service, const struct ww_service_peer *peer)
+static struct ww_allocation *take_of(struct ww_service *service, const struct ww_client_view *view)
 {
 	struct ww_allocation *found = NULL;
 
@@ -156,7 +156,7 @@ static struct ww_allocation *take_of(struct ww_service *service, const struct ww
 	ww_list_for_each (link, &service->allocations) {
 		struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
 
-		if (each->peer == peer) {
+		if (each->view == view) {
 			found = each;
 			ww_list_remove(link);
 			break;
@@ -166,12 +166,12 @@ static struct ww_allocation *take_of(struct ww_service *service, const struct ww
 	return found;
 }
 
-void ww_allocations_end_of(struct ww_service *service, const struct ww_service_peer *peer)
+void ww_allocations_end_of(struct ww_service *service, const struct ww_client_view *view)
 {
 	struct ww_allocation *allocation;
 	bool is_answering = true;
 
-	while ((allocation = take_of(service, peer)))
+	while ((allocation = take_of(service, view)))
 		allocation_end(service, allocation, &is_answering);
 }
 
@@ -306,8 +306,8 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 	if (!allocation)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a memory: out of memory");
 	ww_list_init(&allocation->link);
-	allocation->peer = wish.is_kept ? NULL : call->peer;
-	allocation->uid = call->peer->member.uid;
+	allocation->view = wish.is_kept ? NULL : call->view;
+	allocation->uid = call->view->member.uid;
 	status = count_bytes(service, allocation, wish.bytes, wish.bytes);
 	if (status == WW_OK)
 		status = make(service, allocation, &wish);
@@ -318,7 +318,7 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 
 		/* The memory can be freed from now on. */
 		pthread_mutex_lock(&service->lock);
-		if (!allocation->peer)
+		if (!allocation->view)
 			kept = ww_steal(allocation->memory);
 		allocation->is_made = true;
 		pthread_mutex_unlock(&service->lock);
@@ -349,21 +349,21 @@ ww_status ww_allocation_run_free(void *context, ww_call *call)
 	ww_list_for_each (link, &service->allocations) {
 		struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
 
-		if (each->is_made && each->uid == call->peer->member.uid &&
+		if (each->is_made && each->uid == call->view->member.uid &&
 			!memcmp(each->object_id, info.object_id, sizeof(each->object_id))) {
 			allocation = each;
 			ww_list_remove(link);
 			break;
 		}
 	}
-	if (allocation && allocation->peer)
-		ww_service_peer_release_memory(service, allocation->peer, allocation->memory);
+	if (allocation && allocation->view)
+		ww_client_view_release_memory(service, allocation->view, allocation->memory);
 	pthread_mutex_unlock(&service->lock);
 	if (!allocation)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the service has no memory to free that it made for user %" PRIu32
 			" and that this token names",
-			call->peer->member.uid);
+			call->view->member.uid);
 	allocation_end(service, allocation, &is_answering);
 	return WW_OK;
 }

@@ -18,7 +18,7 @@
 struct ww_allocation {
 	struct ww_list link; /* in the service's allocations; under its lock, as what follows */
 	uint64_t number;     /* later ones have higher ones */
-	struct ww_service_peer *peer; /* with which it ends; NULL: it is kept */
+	struct ww_client_view *view; /* with which it ends; NULL: it is kept */
 	uint32_t uid;
 	bool is_made;
 	uint64_t bytes;
@@ -32,7 +32,7 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call);
 ww_status ww_allocation_run_free(void *context, ww_call *call);
 
 /* Ends those of a client whose calls have all ended. Not locked. */
-void ww_allocations_end_of(struct ww_service *service, const struct ww_service_peer *peer);
+void ww_allocations_end_of(struct ww_service *service, const struct ww_client_view *view);
 
 /* Whether a memory is one of them. Locked. */
 bool ww_allocations_have(const struct ww_service *service, const struct ww_memory *whole);

@@ -75,15 +75,15 @@ static bool drop(struct ww_batch *batch, struct ww_call *call)
 {
 	uint64_t failed_call;
 
-	if (!call->peer->is_refused && !ww_call_is_cancelled(call))
+	if (!call->view->is_refused && !ww_call_is_cancelled(call))
 		return false;
 	ww_list_remove(&call->link);
 	batch->count--;
-	call->status = ww_late_judge(call->peer, call->slot, call->message, &failed_call);
+	call->status = ww_late_judge(call->view, call->slot, call->message, &failed_call);
 	if (call->status == WW_OK) /* its client has ended */
 		call->status = WW_CANCELLED;
 	if (call->status == WW_TIMED_OUT)
-		ww_late_describe(call->service, &call->peer->calls[call->slot],
+		ww_late_describe(call->service, &call->view->calls[call->slot],
 			"while it waited for calls to run with; wait longer than batch_wait_ns",
 			call->message);
 	ww_call_end(call, false);

@@ -64,12 +64,12 @@ ww_status ww_call_read(struct ww_call *call)
 {
 	const struct ww_layout_service_request *request = &call->request;
 	uint32_t bytes;
-	const struct ww_service_peer *peer = call->peer;
+	const struct ww_client_view *view = call->view;
 
-	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes) ||
+	if (!ww_service_arguments_are_inside(request, view->requests.area_bytes) ||
 		ww_service_record_bytes(request) > WW_CALL_RECORD_MAX ||
 		!ww_service_is_inside(request->results_at, request->results_bytes,
-			peer->replies.area_bytes))
+			view->replies.area_bytes))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the call's arguments, or the room for its results, are outside their areas");
 	bytes = ww_service_record_bytes(request);
@@ -83,7 +83,7 @@ ww_status ww_call_read(struct ww_call *call)
 		call->record_room = bytes;
 	}
 	if (bytes > 0)
-		memcpy(call->record, call->peer->requests.area + request->arguments_at, bytes);
+		memcpy(call->record, call->view->requests.area + request->arguments_at, bytes);
 	ww_try(ww_call_args_decode(call->record, bytes, &call->arguments));
 	return ww_signature_bind(call->offer->signature, &call->arguments, &call->binding);
 }
@@ -99,7 +99,7 @@ void ww_call_release(struct ww_call *call)
 			struct ww_call_memory *held = &call->imports[i];
 
 			if (held->is_kept)
-				held->memory = ww_recent_keep(&call->peer->recent, held->memory,
+				held->memory = ww_recent_keep(&call->view->recent, held->memory,
 					now_ns);
 		}
 		pthread_mutex_unlock(&call->service->lock);
@@ -196,7 +196,7 @@ ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value *out_v
 static ww_status keep_result(struct ww_call *call, ww_memory *memory)
 {
 	struct ww_service *service = call->service;
-	struct ww_service_peer *peer = call->peer;
+	struct ww_client_view *view = call->view;
 	struct ww_kept_result *kept = malloc(sizeof(*kept));
 	uint64_t bytes = ww_memory_whole(memory)->bytes;
 	bool is_too_much;
@@ -206,13 +206,13 @@ static ww_status keep_result(struct ww_call *call, ww_memory *memory)
 	*kept = (struct ww_kept_result){.bytes = bytes, .call = call->request.call};
 	kept->slot = call->slot;
 	pthread_mutex_lock(&service->lock);
-	ww_service_peer_release(service, peer, false);
+	ww_client_view_release(service, view, false);
 	is_too_much = bytes > service->params.memory_bytes_max ||
-		peer->kept_bytes > service->params.memory_bytes_max - bytes;
+		view->kept_bytes > service->params.memory_bytes_max - bytes;
 	if (!is_too_much) {
 		kept->memory = ww_memory_ref(memory);
-		peer->kept_bytes += bytes;
-		ww_list_append(&peer->kept, &kept->link);
+		view->kept_bytes += bytes;
+		ww_list_append(&view->kept, &kept->link);
 	}
 	pthread_mutex_unlock(&service->lock);
 	if (!is_too_much)
@@ -371,7 +371,7 @@ ww_status ww_call_write(struct ww_call *call)
 		ww_try(ww_signature_bind_results(signature, &call->binding, &call->results));
 	}
 	ww_try(ww_call_args_encode(&call->results,
-		call->peer->replies.area + call->request.results_at, call->request.results_bytes,
+		call->view->replies.area + call->request.results_at, call->request.results_bytes,
 		&bytes));
 	call->result_record_bytes = (uint32_t)bytes;
 	return WW_OK;
@@ -451,11 +451,11 @@ ww_status ww_call_fail(ww_call *call, ww_status status, const char *message)
 
 int32_t ww_call_is_cancelled(ww_call *call)
 {
-	return call->peer->is_gone ||
-		__atomic_load_n(&call->peer->member.page->header->lost, __ATOMIC_ACQUIRE) ||
-		ww_peer_process_look(call->peer->member.process) ||
-		ww_service_requests_has_left(&call->peer->requests) ||
-		ww_service_requests_is_cancelled(&call->peer->requests, call->slot,
+	return call->view->is_gone ||
+		__atomic_load_n(&call->view->member.page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_look(call->view->member.process) ||
+		ww_service_requests_has_left(&call->view->requests) ||
+		ww_service_requests_is_cancelled(&call->view->requests, call->slot,
 			call->request.call) ||
 		(call->request.deadline_ns != WW_NEVER &&
 			ww_clock_now_ns() >= call->request.deadline_ns);
@@ -466,14 +466,14 @@ ww_status ww_call_info_get(ww_call *call, struct ww_call_info *info)
 	struct ww_call_info ours = {.struct_size = sizeof(ours)};
 
 	ww_require(call && info, "ww_call_info_get: call or info is NULL");
-	ours.uid = call->peer->member.uid;
-	ours.gid = call->peer->member.gid;
-	ours.pid = call->peer->member.pid;
-	ours.client = call->peer->number;
+	ours.uid = call->view->member.uid;
+	ours.gid = call->view->member.gid;
+	ours.pid = call->view->member.pid;
+	ours.client = call->view->number;
 	ours.lane = call->request.lane;
 	ours.number = call->request.call;
 	ours.deadline_ns = call->request.deadline_ns;
 	memcpy(ours.function, call->offer->shared->name, sizeof(ours.function));
-	ww_wait_result_program(call->peer->member.page->header->program, ours.program);
+	ww_wait_result_program(call->view->member.page->header->program, ours.program);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_call_info");
 }

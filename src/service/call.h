@@ -9,7 +9,7 @@
 #ifndef WW_SERVICE_CALL_H
 #define WW_SERVICE_CALL_H
 
-#include "service/peers.h"
+#include "service/client_view.h"
 
 struct ww_call_memory {
 	ww_memory *memory; /* a reference; NULL: not imported yet */
@@ -20,7 +20,7 @@ struct ww_call_memory {
 struct ww_call {
 	struct ww_list link; /* in free_calls, in working, or in a batch (batch.h) */
 	struct ww_service *service;
-	struct ww_service_peer *peer;
+	struct ww_client_view *view;
 	struct ww_service_lane *lane;
 	const struct ww_offer *offer;
 	struct ww_layout_service_request request; /* as it was taken */

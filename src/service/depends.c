@@ -24,36 +24,36 @@ bool ww_depends_is_possible(const struct ww_taken_call *taken, uint64_t on)
  * Whether a call that was taken has not ended. If it has, the table has its outcome, or that of a
  * later call: then the slots are looked at.
  */
-static bool is_under_way(const struct ww_service_peer *peer, uint64_t call)
+static bool is_under_way(const struct ww_client_view *view, uint64_t call)
 {
-	uint64_t ended = peer->outcomes[call & OUTCOME_MASK].call;
+	uint64_t ended = view->outcomes[call & OUTCOME_MASK].call;
 
 	if (ended <= call)
 		return ended < call;
-	for (uint32_t slot = 0; slot < peer->requests.slot_count; slot++) {
-		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
+	for (uint32_t slot = 0; slot < view->requests.slot_count; slot++) {
+		if (view->calls[slot].is_used && view->calls[slot].request.call == call)
 			return true;
 	}
 	return false;
 }
 
 /* Later calls of the lane may have ended already (late.h). */
-static bool is_before_under_way(const struct ww_service_peer *peer,
+static bool is_before_under_way(const struct ww_client_view *view,
 	const struct ww_taken_call *taken)
 {
-	const struct ww_taken_call *before = &peer->calls[taken->before_slot];
+	const struct ww_taken_call *before = &view->calls[taken->before_slot];
 
 	return before->is_used && before->request.call == taken->before;
 }
 
-bool ww_depends_is_pending(const struct ww_service_peer *peer, const struct ww_taken_call *taken)
+bool ww_depends_is_pending(const struct ww_client_view *view, const struct ww_taken_call *taken)
 {
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(&taken->request, i);
 
 		if (on &&
-			(on == taken->before ? is_before_under_way(peer, taken)
-					     : is_under_way(peer, on)))
+			(on == taken->before ? is_before_under_way(view, taken)
+					     : is_under_way(view, on)))
 			return true;
 	}
 	return false;
@@ -71,10 +71,10 @@ static bool depends_on(const struct ww_layout_service_request *request, uint64_t
 /* --- what became of calls --- */
 
 /* Of a call that has ended, or was never taken. Return: 0: it has not failed. */
-static uint64_t failure_of(const struct ww_service_peer *peer, const struct ww_service_lane *lane,
+static uint64_t failure_of(const struct ww_client_view *view, const struct ww_service_lane *lane,
 	uint64_t call)
 {
-	const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+	const struct ww_call_outcome *outcome = &view->outcomes[call & OUTCOME_MASK];
 
 	if (outcome->call != call)
 		outcome = &lane->outcome;
@@ -87,20 +87,20 @@ static bool is_in_chains(const struct ww_taken_call *taken)
 	return taken->request.function != WW_SERVICE_LANE_FUNCTION;
 }
 
-void ww_depends_take(struct ww_service_peer *peer, struct ww_taken_call *taken)
+void ww_depends_take(struct ww_client_view *view, struct ww_taken_call *taken)
 {
-	struct ww_service_lane *lane = &peer->lanes[taken->request.lane];
+	struct ww_service_lane *lane = &view->lanes[taken->request.lane];
 
 	taken->before = lane->last_call;
 	taken->before_slot = lane->last_slot;
 	if (is_in_chains(taken)) {
 		lane->last_call = taken->request.call;
-		lane->last_slot = (uint32_t)(taken - peer->calls);
+		lane->last_slot = (uint32_t)(taken - view->calls);
 	}
 	taken->failed = 0;
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(&taken->request, i);
-		uint64_t failed = on ? failure_of(peer, lane, on) : 0;
+		uint64_t failed = on ? failure_of(view, lane, on) : 0;
 
 		if (failed && (!taken->failed || failed < taken->failed))
 			taken->failed = failed;
@@ -117,16 +117,15 @@ static void note_outcome(struct ww_call_outcome *outcome, uint64_t call, uint64_
  * A later call gets the same entry of the table only after all calls that may depend on this one
  * were taken.
  */
-void ww_depends_end(struct ww_service_peer *peer, const struct ww_taken_call *ended,
-	uint64_t failed)
+void ww_depends_end(struct ww_client_view *view, const struct ww_taken_call *ended, uint64_t failed)
 {
 	uint64_t call = ended->request.call;
 
-	note_outcome(&peer->outcomes[call & OUTCOME_MASK], call, failed);
+	note_outcome(&view->outcomes[call & OUTCOME_MASK], call, failed);
 	if (is_in_chains(ended))
-		note_outcome(&peer->lanes[ended->request.lane].outcome, call, failed);
-	for (uint32_t i = 0; failed && i < peer->requests.slot_count; i++) {
-		struct ww_taken_call *taken = &peer->calls[i];
+		note_outcome(&view->lanes[ended->request.lane].outcome, call, failed);
+	for (uint32_t i = 0; failed && i < view->requests.slot_count; i++) {
+		struct ww_taken_call *taken = &view->calls[i];
 
 		if (taken->is_used && !taken->failed && depends_on(&taken->request, call))
 			taken->failed = failed;
@@ -148,16 +147,16 @@ static void look_by(struct ww_service *service, uint64_t look_ns)
 		service->depends_look_ns = look_ns;
 }
 
-static const struct ww_layout_service_request *first_of(const struct ww_service_peer *peer,
+static const struct ww_layout_service_request *first_of(const struct ww_client_view *view,
 	uint32_t lane)
 {
-	return &peer->calls[peer->lanes[lane].first].request;
+	return &view->calls[view->lanes[lane].first].request;
 }
 
-void ww_depends_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane)
+void ww_depends_wait(struct ww_service *service, struct ww_client_view *view, uint32_t lane)
 {
-	peer->waiting |= UINT64_C(1) << lane;
-	look_by(service, first_of(peer, lane)->deadline_ns);
+	view->waiting |= UINT64_C(1) << lane;
+	look_by(service, first_of(view, lane)->deadline_ns);
 	look_by(service, ww_clock_deadline_ns(WW_PEER_LOOK_NS));
 }
 
@@ -167,24 +166,24 @@ void ww_depends_look_at_all(struct ww_service *service, uint64_t now_ns)
 		return;
 	service->depends_look_ns = WW_NEVER;
 	ww_list_for_each (link, &service->active) {
-		struct ww_service_peer *peer = ww_container(link, struct ww_service_peer, active);
+		struct ww_client_view *view = ww_container(link, struct ww_client_view, active);
 
-		if (peer->is_refused || peer->is_gone)
+		if (view->is_refused || view->is_gone)
 			continue;
 		pthread_mutex_lock(&service->lock);
-		for (uint64_t left = peer->waiting; left; left &= left - 1) {
+		for (uint64_t left = view->waiting; left; left &= left - 1) {
 			uint32_t lane = (uint32_t)__builtin_ctzll(left);
-			const struct ww_layout_service_request *request = first_of(peer, lane);
+			const struct ww_layout_service_request *request = first_of(view, lane);
 
 			if (now_ns < request->deadline_ns &&
-				!ww_service_requests_is_cancelled(&peer->requests,
-					peer->lanes[lane].first, request->call)) {
+				!ww_service_requests_is_cancelled(&view->requests,
+					view->lanes[lane].first, request->call)) {
 				look_by(service, request->deadline_ns);
 				look_by(service, now_ns + WW_PEER_LOOK_NS);
 				continue;
 			}
-			peer->waiting &= ~(UINT64_C(1) << lane);
-			peer->ready |= UINT64_C(1) << lane;
+			view->waiting &= ~(UINT64_C(1) << lane);
+			view->ready |= UINT64_C(1) << lane;
 		}
 		pthread_mutex_unlock(&service->lock);
 	}

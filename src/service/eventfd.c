@@ -22,7 +22,7 @@
 #include "service/depends.h"
 #include "service/device_fault.h"
 #include "service/late.h"
-#include "service/peers.h"
+#include "service/client_view.h"
 
 struct ww_service_eventfd {
 	pthread_t thread;
@@ -59,7 +59,7 @@ static void *eventfd_run(void *context)
 		eventfd->is_looking = true;
 		pthread_mutex_unlock(&service->lock);
 		now_ns = ww_clock_now_ns();
-		ww_service_peers_forget_now_and_then(service, now_ns);
+		ww_client_views_forget_now_and_then(service, now_ns);
 		ww_service_after_look_at_all(service, now_ns);
 		ww_depends_look_at_all(service, now_ns);
 		ww_late_look_at_all(service, now_ns);

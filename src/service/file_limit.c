@@ -17,7 +17,7 @@
 /* The limit with which there is room for all clients that the service may have. */
 static uint32_t wanted(const struct ww_service *service)
 {
-	uint64_t more = COME + (uint64_t)KEPT * (service->form.clients_max - service->peer_count);
+	uint64_t more = COME + (uint64_t)KEPT * (service->form.clients_max - service->client_count);
 	struct rlimit limit = {0};
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > UINT32_MAX - more)

@@ -11,21 +11,21 @@
  * Those that @all, or @memory, names, and what the client has taken. Of one that was refused, all:
  * its requests may not be there any more.
  */
-static void peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all,
+static void view_release(struct ww_service *service, struct ww_client_view *view, bool all,
 	const ww_memory *memory)
 {
 	struct ww_list taken = WW_LIST_INIT(taken);
 	struct ww_list *next;
 	struct ww_list *link;
 
-	for (link = peer->kept.next; link != &peer->kept; link = next) {
+	for (link = view->kept.next; link != &view->kept; link = next) {
 		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
 
 		next = link->next;
-		if (!all && kept->memory != memory && peer->requests.mapping &&
-			!ww_service_requests_is_released(&peer->requests, kept->slot, kept->call))
+		if (!all && kept->memory != memory && view->requests.mapping &&
+			!ww_service_requests_is_released(&view->requests, kept->slot, kept->call))
 			continue;
-		peer->kept_bytes -= kept->bytes;
+		view->kept_bytes -= kept->bytes;
 		ww_list_remove(link);
 		ww_list_append(&taken, link);
 	}
@@ -41,13 +41,13 @@ static void peer_release(struct ww_service *service, struct ww_service_peer *pee
 	pthread_mutex_lock(&service->lock);
 }
 
-void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all)
+void ww_client_view_release(struct ww_service *service, struct ww_client_view *view, bool all)
 {
-	peer_release(service, peer, all, NULL);
+	view_release(service, view, all, NULL);
 }
 
-void ww_service_peer_release_memory(struct ww_service *service, struct ww_service_peer *peer,
+void ww_client_view_release_memory(struct ww_service *service, struct ww_client_view *view,
 	const ww_memory *memory)
 {
-	peer_release(service, peer, false, memory);
+	view_release(service, view, false, memory);
 }

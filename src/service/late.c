@@ -24,16 +24,16 @@ static ww_status end_with(char *out_message, ww_status status, const char *messa
 	return status;
 }
 
-ww_status ww_late_judge(const struct ww_service_peer *peer, uint32_t slot,
+ww_status ww_late_judge(const struct ww_client_view *view, uint32_t slot,
 	char out_message[WW_ERROR_MESSAGE_BYTES], uint64_t *out_failed_call)
 {
-	const struct ww_taken_call *taken = &peer->calls[slot];
+	const struct ww_taken_call *taken = &view->calls[slot];
 	const struct ww_layout_service_request *request = &taken->request;
 
 	if (taken->is_late)
 		return end_with(out_message, WW_ERR_UNAVAILABLE,
 			"the service is draining: it takes no more calls");
-	if (ww_service_requests_is_cancelled(&peer->requests, slot, request->call))
+	if (ww_service_requests_is_cancelled(&view->requests, slot, request->call))
 		return end_with(out_message, WW_CANCELLED,
 			"the call was cancelled before it was started");
 	if (request->deadline_ns == WW_NEVER || ww_clock_now_ns() < request->deadline_ns)
@@ -75,47 +75,47 @@ void ww_late_describe(const struct ww_service *service, const struct ww_taken_ca
  * Whether the lane's first call can be taken out of the queue here. If no call before it goes on,
  * it is judged anyway. Locked.
  */
-static bool can_remove_first(const struct ww_service_peer *peer, const struct ww_service_lane *lane)
+static bool can_remove_first(const struct ww_client_view *view, const struct ww_service_lane *lane)
 {
 	if (lane->is_running)
-		return !peer->calls[lane->running].is_signalled;
+		return !view->calls[lane->running].is_signalled;
 	return lane->working > 0 && !lane->timeline;
 }
 
 /* @before: slot of the call before it, which raises the timeline for both. Locked. */
-static void remove_call(struct ww_service_peer *peer, uint32_t number, uint32_t before,
+static void remove_call(struct ww_client_view *view, uint32_t number, uint32_t before,
 	uint32_t slot)
 {
-	struct ww_service_lane *lane = &peer->lanes[number];
-	struct ww_taken_call *taken = &peer->calls[slot];
+	struct ww_service_lane *lane = &view->lanes[number];
+	struct ww_taken_call *taken = &view->calls[slot];
 	uint64_t bit = UINT64_C(1) << number;
 
 	if (lane->first == slot) {
-		peer->waiting &= ~bit;
-		peer->waiting_after &= ~bit;
+		view->waiting &= ~bit;
+		view->waiting_after &= ~bit;
 		if (!lane->is_running) /* else it belongs to a call that is looked up */
 			ww_service_after_leave(lane);
 		lane->first = taken->next;
 		if (lane->first != WW_SERVICE_NO_SLOT)
-			peer->ready |= bit;
+			view->ready |= bit;
 	} else {
-		peer->calls[before].next = taken->next;
+		view->calls[before].next = taken->next;
 	}
 	if (lane->last == slot)
 		lane->last = before;
 	if (before != WW_SERVICE_NO_SLOT)
-		peer->calls[before].value = taken->value;
+		view->calls[before].value = taken->value;
 	taken->is_signalled = true;
 }
 
 /* @before: as for remove_call() */
-static void end_late(struct ww_service *service, struct ww_service_peer *peer, uint32_t before,
+static void end_late(struct ww_service *service, struct ww_client_view *view, uint32_t before,
 	uint32_t slot)
 {
-	const struct ww_taken_call *taken = &peer->calls[slot];
+	const struct ww_taken_call *taken = &view->calls[slot];
 	char message[WW_ERROR_MESSAGE_BYTES];
 	uint64_t failed_call = 0;
-	ww_status status = ww_late_judge(peer, slot, message, &failed_call);
+	ww_status status = ww_late_judge(view, slot, message, &failed_call);
 
 	if (status == WW_TIMED_OUT) {
 		char why[WW_LATE_WHY_BYTES];
@@ -129,23 +129,23 @@ static void end_late(struct ww_service *service, struct ww_service_peer *peer, u
 			snprintf(why, sizeof(why),
 				"behind call %" PRIu64 " of lane %" PRIu32
 				", which has not ended; use another lane, or wait longer",
-				peer->calls[before].request.call, taken->request.lane);
+				view->calls[before].request.call, taken->request.lane);
 		ww_late_describe(service, taken, why, message);
 	}
 	ww_call_count_not_started(service, taken->request.function);
-	ww_service_peer_end(service, peer, slot, status, message, failed_call);
+	ww_client_view_end(service, view, slot, status, message, failed_call);
 }
 
-static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
+static void view_look(struct ww_service *service, struct ww_client_view *view, uint64_t now_ns)
 {
-	if (now_ns < peer->late_look_ns) {
-		ww_late_note(service, peer, peer->late_look_ns);
+	if (now_ns < view->late_look_ns) {
+		ww_late_note(service, view, view->late_look_ns);
 		return;
 	}
-	peer->late_look_ns = WW_NEVER;
+	view->late_look_ns = WW_NEVER;
 	pthread_mutex_lock(&service->lock);
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		struct ww_service_lane *lane = &peer->lanes[i];
+		struct ww_service_lane *lane = &view->lanes[i];
 		/*
 		 * It is WW_SERVICE_NO_SLOT if the function of the call before the first one has
 		 * returned.
@@ -154,16 +154,16 @@ static void peer_look(struct ww_service *service, struct ww_service_peer *peer, 
 		uint32_t next;
 
 		for (uint32_t slot = lane->first; slot != WW_SERVICE_NO_SLOT; slot = next) {
-			uint64_t deadline_ns = peer->calls[slot].request.deadline_ns;
+			uint64_t deadline_ns = view->calls[slot].request.deadline_ns;
 
-			next = peer->calls[slot].next;
+			next = view->calls[slot].next;
 			if (now_ns >= deadline_ns &&
-				(slot != lane->first || can_remove_first(peer, lane))) {
-				remove_call(peer, i, before, slot);
-				end_late(service, peer, before, slot);
+				(slot != lane->first || can_remove_first(view, lane))) {
+				remove_call(view, i, before, slot);
+				end_late(service, view, before, slot);
 				continue;
 			}
-			ww_late_note(service, peer,
+			ww_late_note(service, view,
 				now_ns >= deadline_ns ? now_ns + WW_PEER_LOOK_NS : deadline_ns);
 			before = slot;
 		}
@@ -181,10 +181,10 @@ void ww_late_look_at_all(struct ww_service *service, uint64_t now_ns)
 	began_ns = ww_clock_now_ns();
 	service->late_look_ns = WW_NEVER;
 	ww_list_for_each (link, &service->active) {
-		struct ww_service_peer *peer = ww_service_active_of(link);
+		struct ww_client_view *view = ww_service_active_of(link);
 
-		if (!peer->is_refused && !peer->is_gone)
-			peer_look(service, peer, began_ns);
+		if (!view->is_refused && !view->is_gone)
+			view_look(service, view, began_ns);
 	}
 	end_ns = ww_clock_now_ns();
 	service->late_pause_ns = end_ns + PAUSE_FACTOR * (end_ns - began_ns);

@@ -16,16 +16,16 @@
 #ifndef WW_SERVICE_LATE_H
 #define WW_SERVICE_LATE_H
 
-#include "service/peers.h"
+#include "service/client_view.h"
 
 #define WW_LATE_WHY_BYTES 160
 
 /* A call is taken. By the leader. */
-static inline void ww_late_note(struct ww_service *service, struct ww_service_peer *peer,
+static inline void ww_late_note(struct ww_service *service, struct ww_client_view *view,
 	uint64_t deadline_ns)
 {
-	if (deadline_ns < peer->late_look_ns)
-		peer->late_look_ns = deadline_ns;
+	if (deadline_ns < view->late_look_ns)
+		view->late_look_ns = deadline_ns;
 	if (deadline_ns < service->late_look_ns)
 		service->late_look_ns = deadline_ns;
 }
@@ -43,7 +43,7 @@ static inline uint64_t ww_late_look_ns(const struct ww_service *service)
  * Return: WW_OK (it may be started); WW_ERR_UNAVAILABLE (it came after drain); WW_CANCELLED; if its
  *         deadline has passed: WW_ERR_DEPENDENCY_FAILED; WW_TIMED_OUT (without a message).
  */
-ww_status ww_late_judge(const struct ww_service_peer *peer, uint32_t slot,
+ww_status ww_late_judge(const struct ww_client_view *view, uint32_t slot,
 	char out_message[WW_ERROR_MESSAGE_BYTES], uint64_t *out_failed_call);
 
 /*

@@ -108,12 +108,13 @@ static ww_status offer_function(struct ww_service *service, const char *name, co
 {
 	static const char
 		allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
-	size_t good = strspn(name, allowed);
+	size_t good;
 
 	ww_try(ww_process_enter());
 	ww_require(service && name && signature && (what->fn || what->batch_fn),
 		"ww_service_offer: service, name, signature or fn is NULL");
 	ww_try(ww_ref_check(&service->ref, "a service"));
+	good = strspn(name, allowed);
 	if (good == 0 || name[good] || good >= WW_FUNCTION_NAME_BYTES)
 		return ww_fail(WW_ERR_INVALID,
 			"'%.64s' is no name of a function: use 1 to %d letters, digits, '_', '.', '-' "

@@ -55,22 +55,22 @@ void ww_call_count_not_started(const struct ww_service *service, uint32_t functi
 /* The lane may start its next call. Locked. */
 static void lane_go_on(struct ww_call *call)
 {
-	uint32_t number = (uint32_t)(call->lane - call->peer->lanes);
+	uint32_t number = (uint32_t)(call->lane - call->view->lanes);
 
 	if (call->lane->first != WW_SERVICE_NO_SLOT)
-		call->peer->ready |= UINT64_C(1) << number;
+		call->view->ready |= UINT64_C(1) << number;
 }
 
 void ww_call_end(struct ww_call *call, bool was_working)
 {
 	struct ww_service *service = call->service;
-	struct ww_service_peer *peer = call->peer;
+	struct ww_client_view *view = call->view;
 	struct ww_service_lane *lane;
 
 	ww_call_release(call);
 	if (call->status == WW_ERR_DEVICE)
 		service->is_suspect = true;
-	peer->replies.slots[call->slot].results_bytes = call->result_record_bytes;
+	view->replies.slots[call->slot].results_bytes = call->result_record_bytes;
 	pthread_mutex_lock(&service->lock);
 	if (call->start_ns) {
 		struct ww_layout_service_function *shared = call->offer->shared;
@@ -93,9 +93,9 @@ void ww_call_end(struct ww_call *call, bool was_working)
 		lane->stream = NULL;
 	}
 	lane_go_on(call);
-	ww_service_peer_end(service, peer, call->slot, call->status, call->message, 0);
+	ww_client_view_end(service, view, call->slot, call->status, call->message, 0);
 	ww_list_append(&service->free_calls, &call->link);
-	peer->running--;
+	view->running--;
 	service->running--;
 	pthread_mutex_unlock(&service->lock);
 	ww_service_note_change(service);
@@ -150,7 +150,7 @@ static ww_status signal_by_stream(struct ww_call *const *calls, uint32_t count)
 	struct ww_service_stream *stream = calls[0]->stream;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct ww_taken_call *taken = &calls[i]->peer->calls[calls[i]->slot];
+		struct ww_taken_call *taken = &calls[i]->view->calls[calls[i]->slot];
 
 		if (!calls[i]->lane->timeline)
 			continue;
@@ -264,23 +264,23 @@ static void look_up(struct ww_call *call)
 	ww_status status;
 
 	ww_deferred_reclaim(); /* the pages of clients that have ended */
-	status = ww_service_after_import(call->service, call->peer, call->lane, &call->request);
+	status = ww_service_after_import(call->service, call->view, call->lane, &call->request);
 	if (status >= 0) { /* if it was cancelled, another thread looks it up */
 		struct ww_service *service = call->service;
 
 		/* The call is the first of its lane again. */
 		pthread_mutex_lock(&service->lock);
-		ww_service_peer_requeue(call->peer, call->request.lane, call->slot);
+		ww_client_view_requeue(call->view, call->request.lane, call->slot);
 		call->lane->is_running = false;
 		ww_list_append(&service->free_calls, &call->link);
-		call->peer->running--;
+		call->view->running--;
 		service->running--;
 		pthread_mutex_unlock(&service->lock);
 		ww_service_note_change(service);
 		return;
 	}
-	if (ww_peer_process_ask(call->peer->member.process))
-		call->peer->is_gone = true; /* the calls behind this one are not run */
+	if (ww_peer_process_ask(call->view->member.process))
+		call->view->is_gone = true; /* the calls behind this one are not run */
 	call->status = status;
 	snprintf(call->message, sizeof(call->message), "the timeline to start after: %.200s",
 		ww_error_last()->message);
@@ -305,7 +305,7 @@ void ww_run_calls(struct ww_run *run)
 		for (uint32_t i = 0; i < run->count; i++) {
 			struct ww_call *call = run->calls[i];
 
-			__atomic_store_n(&call->peer->replies.slots[call->slot].started,
+			__atomic_store_n(&call->view->replies.slots[call->slot].started,
 				call->request.call, __ATOMIC_RELEASE);
 			call->start_ns = now_ns;
 		}

@@ -63,7 +63,7 @@ static enum verdict end_with(struct judgement *out, ww_status status, const char
 }
 
 static enum verdict judge_function(const struct ww_service *service,
-	const struct ww_service_peer *peer, const struct ww_layout_service_request *request,
+	const struct ww_client_view *view, const struct ww_layout_service_request *request,
 	struct judgement *out)
 {
 	const struct ww_offer *offer = ww_service_offer_of(service, request->function);
@@ -79,18 +79,18 @@ static enum verdict judge_function(const struct ww_service *service,
 		return END;
 	}
 	if ((!offer->uids && !offer->gids) ||
-		contains(offer->uids, offer->uid_count, peer->member.uid) ||
-		contains(offer->gids, offer->gid_count, peer->member.gid))
+		contains(offer->uids, offer->uid_count, view->member.uid) ||
+		contains(offer->gids, offer->gid_count, view->member.gid))
 		return START;
 	out->status = WW_ERR_ACCESS;
 	snprintf(out->message, sizeof(out->message),
 		"user %" PRIu32 " in group %" PRIu32
 		" may not call '%s': the server allows it to others only",
-		peer->member.uid, peer->member.gid, (const char *)offer->shared->name);
+		view->member.uid, view->member.gid, (const char *)offer->shared->name);
 	return END;
 }
 
-static enum verdict judge_dependency(const struct ww_service_peer *peer,
+static enum verdict judge_dependency(const struct ww_client_view *view,
 	const struct ww_taken_call *taken, struct judgement *out)
 {
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
@@ -105,11 +105,11 @@ static enum verdict judge_dependency(const struct ww_service_peer *peer,
 		out->failed_call = taken->failed;
 		return END;
 	}
-	return ww_depends_is_pending(peer, taken) ? WAIT_FOR_CALL : START;
+	return ww_depends_is_pending(view, taken) ? WAIT_FOR_CALL : START;
 }
 
 /* While the service drains, no call of a client holds it up. */
-static enum verdict judge_after(const struct ww_service *service, struct ww_service_peer *peer,
+static enum verdict judge_after(const struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, const struct ww_layout_service_request *request,
 	struct judgement *out)
 {
@@ -120,9 +120,9 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 	if (request->after > WW_TIMELINE_MAX)
 		return end_with(out, WW_ERR_PROTOCOL,
 			"a call starts after a value that no timeline can have");
-	if (!ww_service_after_recall(peer, lane, request))
+	if (!ww_service_after_recall(view, lane, request))
 		return LOOK_UP;
-	status = ww_service_after_look(peer, lane, request->after, out->message);
+	status = ww_service_after_look(view, lane, request->after, out->message);
 	if (status == WW_NOT_READY && service->is_refusing)
 		return end_with(out, WW_ERR_UNAVAILABLE,
 			"the service is draining: it waits for no timeline of a client");
@@ -132,15 +132,15 @@ static enum verdict judge_after(const struct ww_service *service, struct ww_serv
 	return status == WW_OK ? START : END;
 }
 
-static enum verdict judge_request(const struct ww_service *service, struct ww_service_peer *peer,
+static enum verdict judge_request(const struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
-	const struct ww_taken_call *taken = &peer->calls[slot];
+	const struct ww_taken_call *taken = &view->calls[slot];
 	const struct ww_layout_service_request *request = &taken->request;
 	enum verdict verdict;
 
 	memset(out, 0, offsetof(struct judgement, message));
-	out->status = ww_late_judge(peer, slot, out->message, &out->failed_call);
+	out->status = ww_late_judge(view, slot, out->message, &out->failed_call);
 	if (out->status == WW_TIMED_OUT) {
 		struct ww_signal_look look = {0};
 		char why[WW_LATE_WHY_BYTES] = "";
@@ -148,7 +148,7 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 		/* Of a call that is the first of its lane. */
 		if (lane->after)
 			ww_signal_cell_look(lane->after->timeline->cell, &look);
-		if (ww_depends_is_pending(peer, taken))
+		if (ww_depends_is_pending(view, taken))
 			snprintf(why, sizeof(why),
 				"while it waited for a call that it depends on; wait longer");
 		else if (lane->after && look.reached < request->after)
@@ -161,10 +161,10 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 	}
 	if (out->status != WW_OK)
 		return END;
-	verdict = judge_function(service, peer, request, out);
+	verdict = judge_function(service, view, request, out);
 	if (verdict == START)
-		verdict = judge_dependency(peer, taken, out);
-	return verdict == START ? judge_after(service, peer, lane, request, out) : verdict;
+		verdict = judge_dependency(view, taken, out);
+	return verdict == START ? judge_after(service, view, lane, request, out) : verdict;
 }
 
 /* Whether more work in it could make the driver wait, and thereby the thread that has the lock. */
@@ -180,7 +180,7 @@ static bool is_full(const struct ww_service_stream *stream)
  * A call that is not run ends when those before it in its lane have, since the lane's timeline goes
  * by their order.
  */
-static enum verdict judge(const struct ww_service *service, struct ww_service_peer *peer,
+static enum verdict judge(const struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
 	const struct ww_offer *offer;
@@ -188,10 +188,10 @@ static enum verdict judge(const struct ww_service *service, struct ww_service_pe
 
 	if (lane->is_running)
 		return WAIT_FOR_LANE;
-	verdict = judge_request(service, peer, lane, slot, out);
+	verdict = judge_request(service, view, lane, slot, out);
 	if (verdict == WAIT_FOR_CALL || verdict == WAIT_FOR_TIMELINE || lane->working == 0)
 		return verdict;
-	offer = ww_service_offer_of(service, peer->calls[slot].request.function);
+	offer = ww_service_offer_of(service, view->calls[slot].request.function);
 	return verdict == START && lane->only_enqueues && offer->flags & WW_FUNCTION_ENQUEUES &&
 			!offer->batch /* its stream is that of other lanes, too */ &&
 			!is_full(lane->stream)
@@ -200,18 +200,18 @@ static enum verdict judge(const struct ww_service *service, struct ww_service_pe
 }
 
 /* Return: NULL: out of memory; the call has ended. */
-static struct ww_call *call_begin(struct ww_service *service, struct ww_service_peer *peer,
+static struct ww_call *call_begin(struct ww_service *service, struct ww_client_view *view,
 	struct ww_service_lane *lane, uint32_t slot, bool is_lookup)
 {
-	const struct ww_taken_call *taken = &peer->calls[slot];
+	const struct ww_taken_call *taken = &view->calls[slot];
 	struct ww_call *call = ww_call_new(service);
 
 	if (!call) {
-		ww_service_peer_end(service, peer, slot, WW_ERR_NO_MEMORY,
+		ww_client_view_end(service, view, slot, WW_ERR_NO_MEMORY,
 			"the server is out of memory", 0);
 		return NULL;
 	}
-	call->peer = peer;
+	call->view = view;
 	call->lane = lane;
 	call->slot = slot;
 	call->is_lookup = is_lookup;
@@ -219,42 +219,42 @@ static struct ww_call *call_begin(struct ww_service *service, struct ww_service_
 	call->offer = ww_service_offer_of(service, taken->request.function);
 	lane->is_running = true;
 	lane->running = slot;
-	peer->running++;
+	view->running++;
 	service->running++;
 	return call;
 }
 
 /* The first call of a lane, if it can be started. Locked. */
-static struct ww_call *lane_start(struct ww_service *service, struct ww_service_peer *peer,
+static struct ww_call *lane_start(struct ww_service *service, struct ww_client_view *view,
 	uint32_t number)
 {
-	struct ww_service_lane *lane = &peer->lanes[number];
+	struct ww_service_lane *lane = &view->lanes[number];
 	uint64_t bit = UINT64_C(1) << number;
 	struct judgement judgement;
 
-	peer->waiting &= ~bit;
-	peer->waiting_after &= ~bit;
+	view->waiting &= ~bit;
+	view->waiting_after &= ~bit;
 	while (lane->first != WW_SERVICE_NO_SLOT) {
 		uint32_t slot = lane->first;
-		enum verdict verdict = judge(service, peer, lane, slot, &judgement);
+		enum verdict verdict = judge(service, view, lane, slot, &judgement);
 
 		if (verdict == WAIT_FOR_LANE || verdict == WAIT_FOR_CALL ||
 			verdict == WAIT_FOR_TIMELINE) {
 			if (verdict == WAIT_FOR_CALL)
-				ww_depends_wait(service, peer, number);
+				ww_depends_wait(service, view, number);
 			else if (verdict == WAIT_FOR_TIMELINE)
-				ww_service_after_wait(service, peer, number);
+				ww_service_after_wait(service, view, number);
 			break;
 		}
 		ww_service_after_leave(lane);
-		lane->first = peer->calls[lane->first].next;
+		lane->first = view->calls[lane->first].next;
 		if (verdict == START || verdict == LOOK_UP)
-			return call_begin(service, peer, lane, slot, verdict == LOOK_UP);
-		ww_call_count_not_started(service, peer->calls[slot].request.function);
-		ww_service_peer_end(service, peer, slot, judgement.status, judgement.message,
+			return call_begin(service, view, lane, slot, verdict == LOOK_UP);
+		ww_call_count_not_started(service, view->calls[slot].request.function);
+		ww_client_view_end(service, view, slot, judgement.status, judgement.message,
 			judgement.failed_call);
 	}
-	peer->ready &= ~bit;
+	view->ready &= ~bit;
 	return NULL;
 }
 
@@ -267,21 +267,21 @@ static struct ww_call *find_call(struct ww_service *service)
 	do {
 		service->turn = service->turn->next;
 		if (service->turn != &service->active) {
-			struct ww_service_peer *peer = ww_service_active_of(service->turn);
+			struct ww_client_view *view = ww_service_active_of(service->turn);
 
-			ww_service_peer_absorb(service, peer);
-			if (!peer->ready || peer->is_refused || peer->is_gone)
+			ww_client_view_absorb(service, view);
+			if (!view->ready || view->is_refused || view->is_gone)
 				continue;
 			pthread_mutex_lock(&service->lock);
 			call = NULL;
-			while (!call && peer->ready) {
-				uint64_t later = peer->ready &
-					~((UINT64_C(1) << peer->next_lane) - 1);
+			while (!call && view->ready) {
+				uint64_t later = view->ready &
+					~((UINT64_C(1) << view->next_lane) - 1);
 				uint32_t number = (uint32_t)__builtin_ctzll(
-					later ? later : peer->ready);
+					later ? later : view->ready);
 
-				call = lane_start(service, peer, number);
-				peer->next_lane = (number + 1) % WW_SERVICE_LANES_MAX;
+				call = lane_start(service, view, number);
+				view->next_lane = (number + 1) % WW_SERVICE_LANES_MAX;
 			}
 			pthread_mutex_unlock(&service->lock);
 		}
@@ -323,14 +323,14 @@ static enum ww_await_look look_for_call(void *context)
 
 	if (atomic_load_explicit(&service->changes, memory_order_relaxed) !=
 			service->changes_seen ||
-		ww_service_active_is_due(service) || ww_service_peers_have_come(service) ||
+		ww_service_active_is_due(service) || ww_client_views_have_come(service) ||
 		(is_draining(service) && !service->is_refusing))
 		return WW_AWAIT_DONE;
 	ww_list_for_each (link, &service->active) {
-		const struct ww_service_peer *peer = ww_service_active_of(link);
+		const struct ww_client_view *view = ww_service_active_of(link);
 
-		if (!peer->is_refused &&
-			ww_service_requests_published(&peer->requests) != peer->taken)
+		if (!view->is_refused &&
+			ww_service_requests_published(&view->requests) != view->taken)
 			return WW_AWAIT_DONE;
 	}
 	return WW_AWAIT_SLEEP;
@@ -357,10 +357,10 @@ static enum ww_await_look look_for_work(void *context)
 static bool has_queued(const struct ww_service *service)
 {
 	ww_list_for_each (link, &service->active) {
-		const struct ww_service_peer *peer = ww_service_active_of(link);
+		const struct ww_client_view *view = ww_service_active_of(link);
 
-		if ((peer->ready || peer->waiting || peer->waiting_after) && !peer->is_refused &&
-			!peer->is_gone)
+		if ((view->ready || view->waiting || view->waiting_after) && !view->is_refused &&
+			!view->is_gone)
 			return true;
 	}
 	return false;
@@ -383,9 +383,9 @@ enum ww_await_look ww_service_look(struct ww_service *service)
 	if (ww_service_page_state(&service->page) == WW_WIRE_SERVICE_STATE_STARTING)
 		return WW_AWAIT_SLEEP;
 	ww_list_for_each (link, &service->active) {
-		const struct ww_service_peer *peer = ww_service_active_of(link);
+		const struct ww_client_view *view = ww_service_active_of(link);
 
-		if (peer->ready && !peer->is_refused && !peer->is_gone)
+		if (view->ready && !view->is_refused && !view->is_gone)
 			return WW_AWAIT_DONE;
 	}
 	if (is_drained(service) || service->is_faulty ||
@@ -404,7 +404,7 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 {
 	uint64_t until_ns = now_ns + service->sleep_ns;
 	uint64_t batch_ns = ww_batch_look_ns(service);
-	uint64_t peers_ns = ww_service_peers_look_ns(service);
+	uint64_t clients_ns = ww_client_views_look_ns(service);
 
 	if (until_ns > service->after_look_ns)
 		until_ns = service->after_look_ns;
@@ -412,33 +412,33 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 		until_ns = service->depends_look_ns;
 	if (until_ns > ww_late_look_ns(service))
 		until_ns = ww_late_look_ns(service);
-	if (until_ns > peers_ns)
-		until_ns = peers_ns;
+	if (until_ns > clients_ns)
+		until_ns = clients_ns;
 	return until_ns < batch_ns ? until_ns : batch_ns;
 }
 
-void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns)
+void ww_client_views_forget_now_and_then(struct ww_service *service, uint64_t now_ns)
 {
 	if (now_ns < service->look_ns)
 		return;
 	service->look_ns = now_ns + WW_PEER_LOOK_NS;
-	ww_service_peers_forget(service);
+	ww_client_views_forget(service);
 }
 
 static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 {
 	service->changes_seen = atomic_load(&service->changes);
-	ww_try(ww_service_peers_meet(service));
+	ww_try(ww_client_views_meet(service));
 	ww_service_active_take(service);
 	/* Calls that are there when the service begins to drain are run; later ones are refused. */
 	if (!service->is_refusing && is_draining(service)) {
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_DRAINING);
 		ww_list_for_each (link, &service->clients.members) {
-			struct ww_service_peer *peer = ww_service_peer_of(link);
+			struct ww_client_view *view = ww_client_view_of(link);
 
-			ww_service_peer_absorb(service, peer);
-			if (peer->ready && !peer->is_refused)
-				ww_service_active_add(service, peer);
+			ww_client_view_absorb(service, view);
+			if (view->ready && !view->is_refused)
+				ww_service_active_add(service, view);
 		}
 		service->is_refusing = true;
 	}
@@ -449,7 +449,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_depends_look_at_all(service, now_ns);
 	ww_late_look_at_all(service, now_ns);
 	ww_service_active_retire(service, now_ns);
-	ww_service_peers_forget_now_and_then(service, now_ns);
+	ww_client_views_forget_now_and_then(service, now_ns);
 	return WW_OK;
 }
 

@@ -107,7 +107,7 @@ static void service_free(struct ww_service *service)
 		ww_call_release(ww_container(link, struct ww_call, link));
 	if (service->page.mapping)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
-	ww_service_peers_fini(service);
+	ww_client_views_fini(service);
 	ww_allocations_fini(service);
 	while ((taken = ww_list_take_first(&service->working)))
 		ww_call_free(ww_container(taken, struct ww_call, link));
@@ -164,7 +164,7 @@ static ww_status make_files(struct ww_service *service)
 	struct ww_offer *offer;
 
 	service->offers = calloc(service->form.functions_max, sizeof(*service->offers));
-	service->numbers = calloc(service->form.clients_max, sizeof(struct ww_service_peer *));
+	service->numbers = calloc(service->form.clients_max, sizeof(struct ww_client_view *));
 	if (!service->offers || !service->numbers)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
 	offer = &service->lane_offer;

@@ -3,7 +3,7 @@
  * service.h - a service as its server has it
  *
  *   ww_service ──> functions, by index
- *              ──> clients (peers.h) ──> lanes ──> calls that were taken, in order
+ *              ──> clients (client_view.h) ──> lanes ──> calls that were taken, in order
  *              ──> streams, and the calls whose work is on them
  *
  * Of the threads that serve, one at a time is the leader: only this thread notes clients, removes
@@ -72,10 +72,10 @@ struct ww_service {
 	ww_timeline *timeline;
 
 	/* Of the leader. */
-	struct ww_group clients; /* struct ww_service_peer */
+	struct ww_group clients; /* struct ww_client_view */
 	struct ww_list active;   /* those of them that are looked at in each round (active.h) */
 	struct ww_list *turn;    /* of the client that was served last, or &active */
-	uint32_t peer_count;     /* that were not refused */
+	uint32_t client_count;   /* that were not refused */
 	uint64_t look_ns;        /* when to look again which clients have ended */
 	uint64_t retire_ns;      /* when to look again which clients have become idle */
 	uint64_t sleep_ns;       /* how long to sleep next, at most */
@@ -88,9 +88,9 @@ struct ww_service {
 	uint64_t late_pause_ns;   /* not to look at them before */
 	struct ww_list batches;   /* struct ww_batch with calls that wait (batch.h) */
 	uint64_t batch_look_ns;   /* when to look at these */
-	struct ww_service_peer **numbers; /* clients by their number; NULL: it is free */
-	uint64_t device_look_ns;          /* when to ask the driver whether a kernel has faulted */
-	bool is_refusing;                 /* calls that come now come after drain */
+	struct ww_client_view **numbers; /* clients by their number; NULL: it is free */
+	uint64_t device_look_ns;         /* when to ask the driver whether a kernel has faulted */
+	bool is_refusing;                /* calls that come now come after drain */
 
 	/* Counts what may let another call start: a call has ended, or a function has returned. */
 	_Atomic uint64_t changes;
@@ -174,7 +174,7 @@ void ww_service_end_done(struct ww_service *service);
 enum ww_await_look ww_service_look(struct ww_service *service);
 
 /* Forgets clients that have ended, if the last time was WW_PEER_LOOK_NS ago. */
-void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns);
+void ww_client_views_forget_now_and_then(struct ww_service *service, uint64_t now_ns);
 
 /* When to look again, if nothing comes. */
 uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t now_ns);

@@ -119,7 +119,7 @@ ww_status ww_token_from_text(const char *text, struct ww_token *out_token)
 		}
 	}
 	ww_try(ww_token_read(&token, &unused));
-	write_text(&token, right);
+	write_text(&token, right); /* the spare bits of the last letter are looked at by that */
 	if (strlen(right) != length || memcmp(right, text, length) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the text of a token ends with letters that say nothing; copy it again");

@@ -113,6 +113,8 @@ CASE(service_offer_refuses, SERVICES | NO_DEVICE)
 	stage_open(&stage, SERVICE(.functions_max = 10));
 	MUST_REFUSE(WW_ERR_EXISTS, "'add'",
 		ww_service_offer(stage.service, "add", "", nothing, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL",
+		ww_service_offer(stage.service, NULL, "", nothing, NULL, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "no name of a function",
 		ww_service_offer(stage.service, "a b", "", nothing, NULL, NULL));
 	MUST_STATUS(WW_ERR_INVALID,

@@ -90,7 +90,7 @@ SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 	}
 	frame = work_must_be(consumer, 1, 1, 1);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "impossible number, bytes",
+	MUST_REFUSE(WW_ERR_PROTOCOL, "the producer of frame 2",
 		ww_work_queue_receive(consumer, NULL, 0, NULL, &frame));
 	MUST_EQUAL(1, queue_info(keeper).dropped_total);
 	frame = work_must_be(consumer, 3, 3, 1);
@@ -100,6 +100,32 @@ SCENE_CASE(work_queue_wrong_frame_is_counted, QUEUES)
 	MUST_EQUAL(1, queue_info(keeper).available);
 	sums_must_be_equal(keeper);
 	sums_must_be_equal(consumer);
+}
+
+/* A hostile consumer writes that frame 1 is in the slot of frame 2: no producer is blamed. */
+SCENE_CASE(work_queue_wrong_claim_blames_no_producer, QUEUES)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	OWN(work_queue) ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
+	OWN(work_queue) ww_work_queue *consumer = queue_get(CONSUMER);
+	struct ww_queue_claims *claims = &ww_queue_own_ring(producer)->claims;
+
+	work_send(producer, 1);
+	work_send(producer, 2);
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		if (ww_queue_claim_look(claims, slot).frame == 2)
+			claims->at[slot].claim ^= UINT64_C(3) << 16;
+	}
+	for (int i = 0; i < 2; i++) {
+		ww_status status = ww_work_queue_receive(consumer, NULL, 0, NULL, &frame);
+
+		if (status != WW_OK)
+			MUST_REFUSE(WW_ERR_PROTOCOL, "a claim of the work queue names frame 1",
+				status);
+		else
+			MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	}
+	MUST_EQUAL(1, queue_info(producer).dropped_total);
 }
 
 /* A hostile member writes that a frame was given out so often that nobody can claim it. */

@@ -32,13 +32,13 @@ STEP_VOID(ww_service_bell_ring,
 		const struct ww_service_replies *replies),
 	(bell, page, replies))
 STEP_VOID(ww_service_page_set_state, (struct ww_service_page * page, uint32_t state), (page, state))
-STEP_VOID(ww_service_peer_absorb, (struct ww_service * service, struct ww_service_peer *peer),
-	(service, peer))
-STEP_VOID(ww_service_peer_end,
-	(struct ww_service * service, struct ww_service_peer *peer, uint32_t slot, ww_status status,
+STEP_VOID(ww_client_view_absorb, (struct ww_service * service, struct ww_client_view *view),
+	(service, view))
+STEP_VOID(ww_client_view_end,
+	(struct ww_service * service, struct ww_client_view *view, uint32_t slot, ww_status status,
 		const char *message, uint64_t failed_call),
-	(service, peer, slot, status, message, failed_call))
-STEP(ww_status, ww_service_peers_meet, (struct ww_service * service), (service))
+	(service, view, slot, status, message, failed_call))
+STEP(ww_status, ww_client_views_meet, (struct ww_service * service), (service))
 STEP_VOID(ww_service_replies_end,
 	(struct ww_service_replies * replies, uint32_t slot, uint64_t call,
 		const struct ww_service_requests *requests),
@@ -48,8 +48,8 @@ STEP_VOID(ww_service_replies_join,
 	(replies, join, number))
 
 static const char *const servers_steps[] = {"ww_call_read", "ww_call_write",
-	"ww_service_page_set_state", "ww_service_peer_absorb", "ww_service_peer_end",
-	"ww_service_peers_meet", "ww_service_replies_end", "ww_service_replies_join"};
+	"ww_service_page_set_state", "ww_client_view_absorb", "ww_client_view_end",
+	"ww_client_views_meet", "ww_service_replies_end", "ww_service_replies_join"};
 
 static const char *const clients_steps[] = {"ww_client_area_take", "ww_client_reap_all",
 	"ww_service_bell_ring"};

@@ -141,7 +141,7 @@ AFTER_CASE(service_lanes_of_others_that_wait_harm_nobody)
 static bool all_lanes_wait(ww_service *service)
 {
 	ww_list_for_each (link, &service->clients.members) {
-		if (ww_service_peer_of(link)->waiting_after != UINT64_MAX)
+		if (ww_client_view_of(link)->waiting_after != UINT64_MAX)
 			return false;
 	}
 	return !ww_list_is_empty(&service->clients.members);

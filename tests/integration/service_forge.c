@@ -459,7 +459,7 @@ SCENE_CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
 	MUST_EQUAL(1, service->clients.listings);
 	MUST(service->clients.newcomers.ask_again_ns > 0);
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
-	while (service->peer_count == 0)
+	while (service->client_count == 0)
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 1000000, NULL));
 	MUST_EQUAL(0, service->clients.newcomers.ask_again_ns);
 	MUST_OK(raw_release(&raw, put.id));

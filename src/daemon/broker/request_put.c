@@ -458,16 +458,12 @@ ww_status request_put(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
-/* From now on the object stays without its creator. Return: WW_OK; WW_ERR_INVALID. */
-static ww_status seal_to_stay(struct peer *peer, struct object *object, uint32_t flags)
+static ww_status check_seal_flags(const struct peer *peer,
+	const struct ww_layout_object_record *record, uint32_t flags)
 {
-	struct ww_layout_object_record *record = object_record(&peer->server->registry, object);
-
 	if (flags & ~(uint32_t)WW_WIRE_SEAL_FLAG_STAYS)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a seal", flags);
-	ww_try(check_stays(peer, (const char *)record->name, record->fd_access, record->fd_count));
-	last_will_stay(record);
-	return WW_OK;
+	return check_stays(peer, (const char *)record->name, record->fd_access, record->fd_count);
 }
 
 ww_status request_seal(void *context, const struct ww_wire_header *header,
@@ -477,7 +473,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find_id(registry, seal->id);
 	bool is_repeated = header->flags & WW_WIRE_HEADER_FLAG_AGAIN;
-	const struct ww_layout_object_record *record;
+	struct ww_layout_object_record *record;
 	const char *label;
 	bool was_written;
 
@@ -495,7 +491,7 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 			"cannot end writing of '%.100s': process %" PRIu32 " put it", label,
 			record->maker_pid);
 	if (seal->flags)
-		ww_try(seal_to_stay(peer, object, seal->flags));
+		ww_try(check_seal_flags(peer, record, seal->flags));
 	was_written = record->state == WW_WIRE_STATE_WRITING;
 	if (was_written)
 		ww_try(record_check_sealed(peer, record, seal->state));
@@ -505,9 +501,10 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_STATE,
 			"'%.100s' is %s already; its state cannot change any more", label,
 			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
-	else if (!seal->flags &&
-		request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
-			WW_OK)
+	else if (seal->flags) /* from now on it stays without its creator */
+		last_will_stay(record);
+	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
+		WW_OK)
 		object_complete(registry, object);
 	if (object_has_lost_name(registry, object) && (was_written || is_repeated))
 		return ww_fail(WW_ERR_NOT_FOUND,

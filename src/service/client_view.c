@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.c - the clients of a service, as its server sees them, see peers.h
+ * client_view.c - the clients of a service, as its server sees them, see client_view.h
  *
  * A client whose requests are not valid harms only itself: it is refused.
  */
-#include "service/peers.h"
+#include "service/client_view.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,102 +41,102 @@ static void lane_fini(struct ww_service_lane *lane)
 }
 
 /* Of a client none of whose calls runs, or will. */
-static void lanes_fini(struct ww_service_peer *peer)
+static void lanes_fini(struct ww_client_view *view)
 {
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		lane_fini(&peer->lanes[i]);
-		ww_service_after_free(ww_steal(peer->afters[i]));
+		lane_fini(&view->lanes[i]);
+		ww_service_after_free(ww_steal(view->afters[i]));
 	}
 }
 
-static void peer_free(struct ww_service_peer *peer)
+static void view_free(struct ww_client_view *view)
 {
-	lanes_fini(peer);
-	ww_group_member_fini(&peer->member);
-	ww_service_requests_fini(&peer->requests);
-	ww_service_replies_fini(&peer->replies);
-	free(peer);
+	lanes_fini(view);
+	ww_group_member_fini(&view->member);
+	ww_service_requests_fini(&view->requests);
+	ww_service_replies_fini(&view->replies);
+	free(view);
 }
 
-WW_DEFINE_CLEANUP(struct ww_service_peer, peer_free)
+WW_DEFINE_CLEANUP(struct ww_client_view, view_free)
 
-static ww_status peer_new(const struct ww_service *service, struct ww_service_peer **out_peer)
+static ww_status view_new(const struct ww_service *service, struct ww_client_view **out_view)
 {
 	uint32_t count = service->form.calls_max;
-	struct ww_service_peer *peer = calloc(1, sizeof(*peer) + count * sizeof(peer->calls[0]));
+	struct ww_client_view *view = calloc(1, sizeof(*view) + count * sizeof(view->calls[0]));
 
-	if (!peer)
+	if (!view)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a client: out of memory");
-	ww_list_init(&peer->active);
-	ww_list_init(&peer->kept);
-	peer->number = NO_NUMBER;
-	peer->late_look_ns = WW_NEVER;
+	ww_list_init(&view->active);
+	ww_list_init(&view->kept);
+	view->number = NO_NUMBER;
+	view->late_look_ns = WW_NEVER;
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
-		peer->lanes[i].first = WW_SERVICE_NO_SLOT;
-	*out_peer = peer;
+		view->lanes[i].first = WW_SERVICE_NO_SLOT;
+	*out_view = view;
 	return WW_OK;
 }
 
 static void note_count(struct ww_service *service, uint32_t count)
 {
-	service->peer_count = count;
+	service->client_count = count;
 	__atomic_store_n(&service->page.header->clients, count, __ATOMIC_RELAXED);
 }
 
-static void give_number_back(struct ww_service *service, struct ww_service_peer *peer)
+static void give_number_back(struct ww_service *service, struct ww_client_view *view)
 {
-	if (peer->number == NO_NUMBER)
+	if (view->number == NO_NUMBER)
 		return;
-	service->numbers[peer->number] = NULL;
-	peer->number = NO_NUMBER;
-	note_count(service, service->peer_count - 1);
+	service->numbers[view->number] = NULL;
+	view->number = NO_NUMBER;
+	note_count(service, service->client_count - 1);
 }
 
 /* Of a client that is refused, if none of its calls runs: its number, and its files. Locked. */
-static void peer_drop_files(struct ww_service *service, struct ww_service_peer *peer)
+static void view_drop_files(struct ww_service *service, struct ww_client_view *view)
 {
-	if (!peer->is_refused || peer->running > 0)
+	if (!view->is_refused || view->running > 0)
 		return;
-	for (uint32_t i = 0; i < peer->requests.slot_count; i++)
-		peer->calls[i].is_used = false;
-	peer->ready = 0;
-	peer->waiting = 0;
-	give_number_back(service, peer);
-	ww_service_requests_fini(&peer->requests);
-	ww_service_replies_fini(&peer->replies);
+	for (uint32_t i = 0; i < view->requests.slot_count; i++)
+		view->calls[i].is_used = false;
+	view->ready = 0;
+	view->waiting = 0;
+	give_number_back(service, view);
+	ww_service_requests_fini(&view->requests);
+	ww_service_replies_fini(&view->replies);
 }
 
 /*
  * The same, of what its calls waited for, and of what tells of its end: that does not matter any
  * more. It is forgotten when the broker does not list its object. By the leader, not locked.
  */
-static void peer_drop_rest(struct ww_service_peer *peer)
+static void view_drop_rest(struct ww_client_view *view)
 {
-	if (!peer->is_refused || peer->requests.mapping)
+	if (!view->is_refused || view->requests.mapping)
 		return;
-	peer->waiting_after = 0;
-	lanes_fini(peer);
-	peer->member.page = ww_signal_map_unref(peer->member.page);
-	peer->member.process = ww_peer_process_unref(peer->member.process);
+	view->waiting_after = 0;
+	lanes_fini(view);
+	view->member.page = ww_signal_map_unref(view->member.page);
+	view->member.process = ww_peer_process_unref(view->member.process);
 }
 
 /* Takes nothing of it any more, and says so. @join: of enum service_join */
-static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer, uint32_t join)
+static void view_refuse(struct ww_service *service, struct ww_client_view *view, uint32_t join)
 {
-	peer->is_refused = true;
-	ww_service_replies_join(&peer->replies, join, peer->number);
+	view->is_refused = true;
+	ww_service_replies_join(&view->replies, join, view->number);
 	pthread_mutex_lock(&service->lock);
-	peer_drop_files(service, peer);
+	view_drop_files(service, view);
 	pthread_mutex_unlock(&service->lock);
-	peer_drop_rest(peer);
+	view_drop_rest(view);
 }
 
 /* --- newcomers --- */
 
-static ww_status peer_open(void *context, struct ww_group_member *member,
+static ww_status view_open(void *context, struct ww_group_member *member,
 	const struct ww_get_reply *grant)
 {
-	struct ww_service_peer *peer = ww_service_peer_of(&member->link);
+	struct ww_client_view *view = ww_client_view_of(&member->link);
 	const struct ww_service *service = context;
 	const struct ww_service_size size = ww_service_size_of(&service->form);
 	const struct ww_wire_granted *granted = &grant->granted;
@@ -145,9 +145,9 @@ static ww_status peer_open(void *context, struct ww_group_member *member,
 
 	ww_try(ww_service_client_ref_read(granted->description, granted->description_bytes, &ref));
 	ww_try(ww_group_member_map(member, grant, ref.page_bytes, ref.page_id));
-	ww_try(ww_service_requests_import(&peer->requests, fds[1], service->form.service_id,
+	ww_try(ww_service_requests_import(&view->requests, fds[1], service->form.service_id,
 		&size));
-	return ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size);
+	return ww_service_replies_import(&view->replies, fds[2], service->form.service_id, &size);
 }
 
 static const struct ww_group_kind client_kind = {
@@ -155,7 +155,7 @@ static const struct ww_group_kind client_kind = {
 	.access = WW_WIRE_ACCESS_WRITE,
 	.fd_count = 3, /* the signal page, the requests, the replies */
 	.has_pidfd = true,
-	.open = peer_open,
+	.open = view_open,
 };
 
 static uint32_t count_of_user(const struct ww_service *service, uint32_t uid)
@@ -163,45 +163,45 @@ static uint32_t count_of_user(const struct ww_service *service, uint32_t uid)
 	uint32_t count = 0;
 
 	ww_list_for_each (link, &service->clients.members) {
-		const struct ww_service_peer *peer = ww_service_peer_of(link);
+		const struct ww_client_view *view = ww_client_view_of(link);
 
-		count += peer->member.uid == uid && peer->number != NO_NUMBER;
+		count += view->member.uid == uid && view->number != NO_NUMBER;
 	}
 	return count;
 }
 
-static uint32_t take_number(struct ww_service *service, struct ww_service_peer *peer)
+static uint32_t take_number(struct ww_service *service, struct ww_client_view *view)
 {
 	for (uint32_t i = 0; i < service->form.clients_max; i++) {
 		if (service->numbers[i])
 			continue;
-		service->numbers[i] = peer;
+		service->numbers[i] = view;
 		return i;
 	}
 	return NO_NUMBER;
 }
 
 /* Whether the client may call; it is told. */
-static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
+static void view_join(struct ww_service *service, struct ww_client_view *view)
 {
-	const uint8_t *key = peer->requests.header->key;
+	const uint8_t *key = view->requests.header->key;
 	uint8_t copy[WW_WIRE_ID_BYTES];
 
 	memcpy(copy, key, sizeof(copy));
 	if (memcmp(copy, service->key, sizeof(copy)) != 0)
-		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
-	else if (count_of_user(service, peer->member.uid) >= service->params.clients_per_uid_max ||
-		(peer->number = take_number(service, peer)) == NO_NUMBER)
-		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
+		view_refuse(service, view, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
+	else if (count_of_user(service, view->member.uid) >= service->params.clients_per_uid_max ||
+		(view->number = take_number(service, view)) == NO_NUMBER)
+		view_refuse(service, view, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
 	else
-		ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_JOINED, peer->number);
+		ww_service_replies_join(&view->replies, WW_WIRE_SERVICE_JOIN_JOINED, view->number);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* either side sees what the other has stored */
-	if (!peer->is_refused && ww_service_requests_has_left(&peer->requests))
-		peer->is_gone = true; /* it waits no longer: its calls are not run */
-	if (!peer->is_refused)
-		ww_service_active_add(service, peer);
-	if (peer->number != NO_NUMBER)
-		note_count(service, service->peer_count + 1);
+	if (!view->is_refused && ww_service_requests_has_left(&view->requests))
+		view->is_gone = true; /* it waits no longer: its calls are not run */
+	if (!view->is_refused)
+		ww_service_active_add(service, view);
+	if (view->number != NO_NUMBER)
+		note_count(service, service->client_count + 1);
 }
 
 struct meeting {
@@ -211,24 +211,24 @@ struct meeting {
 
 static ww_status meet_one(void *context, const struct ww_object_info *info)
 {
-	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
+	WW_CLEANUP(view_free_p) struct ww_client_view *view = NULL;
 	struct meeting *meeting = context;
 	struct ww_service *service = meeting->service;
 
 	if (ww_group_can_be(&client_kind, info) && !ww_service_file_limit_look(service))
 		return ww_fail_errno(EMFILE, NULL, "cannot serve one more client");
-	ww_try(peer_new(service, &peer));
-	ww_try(ww_group_get_listed(&client_kind, service->broker, info, service, &peer->member));
+	ww_try(view_new(service, &view));
+	ww_try(ww_group_get_listed(&client_kind, service->broker, info, service, &view->member));
 	/*
 	 * This server has had it as a client before, and has forgotten it, since it has ended: the
 	 * broker can learn of that later. Its calls must not be run again.
 	 */
-	if (__atomic_load_n(&peer->replies.header->join, __ATOMIC_ACQUIRE) != 0)
+	if (__atomic_load_n(&view->replies.header->join, __ATOMIC_ACQUIRE) != 0)
 		return ww_fail(WW_ERR_PROTOCOL, "it was a client before");
-	ww_try(ww_group_add(&service->clients, &peer->member));
+	ww_try(ww_group_add(&service->clients, &view->member));
 	meeting->newcomers++;
-	peer_join(service, peer);
-	if (ww_steal(peer)->is_refused)
+	view_join(service, view);
+	if (ww_steal(view)->is_refused)
 		(void)ww_group_expel(service->broker, info);
 	return WW_OK;
 }
@@ -252,16 +252,16 @@ static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
 	if (!ww_hold_ref_is_held(&service->timeline->attachments, service->broker))
 		return;
 	ww_list_for_each (link, &service->clients.members) {
-		struct ww_service_peer *peer = ww_service_peer_of(link);
+		struct ww_client_view *view = ww_client_view_of(link);
 
-		if (is_present(service, &peer->member))
+		if (is_present(service, &view->member))
 			continue;
-		peer->is_gone = true;
-		if (peer->replies.mapping) /* if it lives, it learns that nothing more comes */
-			ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_FORGOTTEN,
-				peer->number);
+		view->is_gone = true;
+		if (view->replies.mapping) /* if it lives, it learns that nothing more comes */
+			ww_service_replies_join(&view->replies, WW_WIRE_SERVICE_JOIN_FORGOTTEN,
+				view->number);
 	}
-	ww_service_peers_forget(service);
+	ww_client_views_forget(service);
 }
 
 static ww_status look_at_all(void *context)
@@ -288,13 +288,13 @@ static uint64_t choose_pause_ns(const struct meeting *meeting, uint64_t begun_ns
 	return meeting->newcomers > 0 ? 0 : now_ns + LOOKS_APART * (now_ns - begun_ns);
 }
 
-bool ww_service_peers_have_come(const struct ww_service *service)
+bool ww_client_views_have_come(const struct ww_service *service)
 {
 	return ww_group_may_meet(&service->clients.newcomers,
 		ww_group_count(service->timeline->page));
 }
 
-uint64_t ww_service_peers_look_ns(const struct ww_service *service)
+uint64_t ww_client_views_look_ns(const struct ww_service *service)
 {
 	const struct ww_group_newcomers *newcomers = &service->clients.newcomers;
 
@@ -302,14 +302,14 @@ uint64_t ww_service_peers_look_ns(const struct ww_service *service)
 									  : WW_NEVER;
 }
 
-ww_status ww_service_peers_meet(struct ww_service *service)
+ww_status ww_client_views_meet(struct ww_service *service)
 {
 	uint64_t begun_ns = ww_clock_now_ns();
 	struct meeting meeting = {.service = service};
 	struct ww_error record;
 	ww_status status;
 
-	if (!ww_service_peers_have_come(service))
+	if (!ww_client_views_have_come(service))
 		return WW_OK;
 	ww_error_save(&record);
 	status = ww_group_meet(&service->clients.newcomers, ww_group_count(service->timeline->page),
@@ -358,130 +358,130 @@ static void raise_lane(struct ww_service_lane *lane, const struct ww_taken_call 
 	ww_error_restore(&record);
 }
 
-void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,
+void ww_client_view_end(struct ww_service *service, struct ww_client_view *view, uint32_t slot,
 	ww_status status, const char *message, uint64_t failed_call)
 {
-	struct ww_taken_call *taken = &peer->calls[slot];
+	struct ww_taken_call *taken = &view->calls[slot];
 	uint64_t call = taken->request.call;
 
-	write_reply(&peer->replies.slots[slot], status, message, failed_call);
-	raise_lane(&peer->lanes[taken->request.lane], taken);
+	write_reply(&view->replies.slots[slot], status, message, failed_call);
+	raise_lane(&view->lanes[taken->request.lane], taken);
 	if (status != WW_OK && failed_call == 0)
 		failed_call = call;
-	ww_depends_end(peer, taken, status == WW_OK ? 0 : failed_call);
+	ww_depends_end(view, taken, status == WW_OK ? 0 : failed_call);
 	taken->is_used = false;
-	peer->ready |= peer->waiting;
-	peer->waiting = 0;
+	view->ready |= view->waiting;
+	view->waiting = 0;
 	count_end(ww_service_offer_of(service, taken->request.function), status);
-	ww_service_replies_end(&peer->replies, slot, call, &peer->requests);
+	ww_service_replies_end(&view->replies, slot, call, &view->requests);
 }
 
 /* Whether a copy of what the client says can be a call. */
-static bool is_possible(const struct ww_service_peer *peer, uint64_t call, uint64_t slot,
+static bool is_possible(const struct ww_client_view *view, uint64_t call, uint64_t slot,
 	const struct ww_layout_service_request *request)
 {
 	return request->call == call && request->lane < WW_SERVICE_LANES_MAX &&
-		!peer->calls[slot].is_used;
+		!view->calls[slot].is_used;
 }
 
-static void lane_append(struct ww_service_peer *peer, uint32_t number, uint32_t slot)
+static void lane_append(struct ww_client_view *view, uint32_t number, uint32_t slot)
 {
-	struct ww_service_lane *lane = &peer->lanes[number];
+	struct ww_service_lane *lane = &view->lanes[number];
 
-	peer->calls[slot].next = WW_SERVICE_NO_SLOT;
-	peer->calls[slot].value = ++lane->calls;
+	view->calls[slot].next = WW_SERVICE_NO_SLOT;
+	view->calls[slot].value = ++lane->calls;
 	if (lane->first == WW_SERVICE_NO_SLOT)
 		lane->first = slot;
 	else
-		peer->calls[lane->last].next = slot;
+		view->calls[lane->last].next = slot;
 	lane->last = slot;
-	peer->ready |= UINT64_C(1) << number;
+	view->ready |= UINT64_C(1) << number;
 }
 
-void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t number, uint32_t slot)
+void ww_client_view_requeue(struct ww_client_view *view, uint32_t number, uint32_t slot)
 {
-	struct ww_service_lane *lane = &peer->lanes[number];
+	struct ww_service_lane *lane = &view->lanes[number];
 
-	peer->calls[slot].next = lane->first;
+	view->calls[slot].next = lane->first;
 	if (lane->first == WW_SERVICE_NO_SLOT)
 		lane->last = slot;
 	lane->first = slot;
-	peer->ready |= UINT64_C(1) << number;
+	view->ready |= UINT64_C(1) << number;
 }
 
 /* Return: false: it cannot be a call. */
-static bool peer_take(struct ww_service *service, struct ww_service_peer *peer, uint64_t call)
+static bool view_take(struct ww_service *service, struct ww_client_view *view, uint64_t call)
 {
-	uint64_t slot = ww_service_requests_slot(&peer->requests, call);
+	uint64_t slot = ww_service_requests_slot(&view->requests, call);
 	struct ww_layout_service_request request;
 
-	if (slot >= peer->requests.slot_count)
+	if (slot >= view->requests.slot_count)
 		return false;
-	memcpy(&request, &peer->requests.slots[slot], sizeof(request));
+	memcpy(&request, &view->requests.slots[slot], sizeof(request));
 	__asm__ volatile("" ::: "memory"); /* the copy is what is looked at from now on */
-	if (!is_possible(peer, call, slot, &request))
+	if (!is_possible(view, call, slot, &request))
 		return false;
-	peer->calls[slot].request = request;
-	peer->calls[slot].is_used = true;
-	peer->calls[slot].is_late = service->is_refusing;
-	peer->calls[slot].is_signalled = false;
-	peer->calls[slot].taken_ns = request.deadline_ns == WW_NEVER ? 0 : ww_clock_now_ns();
-	ww_depends_take(peer, &peer->calls[slot]);
-	lane_append(peer, request.lane, (uint32_t)slot);
-	ww_late_note(service, peer, request.deadline_ns);
+	view->calls[slot].request = request;
+	view->calls[slot].is_used = true;
+	view->calls[slot].is_late = service->is_refusing;
+	view->calls[slot].is_signalled = false;
+	view->calls[slot].taken_ns = request.deadline_ns == WW_NEVER ? 0 : ww_clock_now_ns();
+	ww_depends_take(view, &view->calls[slot]);
+	lane_append(view, request.lane, (uint32_t)slot);
+	ww_late_note(service, view, request.deadline_ns);
 	return true;
 }
 
-void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer)
+void ww_client_view_absorb(struct ww_service *service, struct ww_client_view *view)
 {
 	uint64_t published;
 	uint64_t count;
 
-	if (peer->is_refused)
+	if (view->is_refused)
 		return;
-	published = ww_service_requests_published(&peer->requests);
-	count = published - peer->taken;
+	published = ww_service_requests_published(&view->requests);
+	count = published - view->taken;
 	if (count == 0)
 		return;
-	if (count > peer->requests.slot_count) {
-		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+	if (count > view->requests.slot_count) {
+		view_refuse(service, view, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
 		return;
 	}
 	pthread_mutex_lock(&service->lock);
-	while (peer->taken < published && peer_take(service, peer, peer->taken + 1))
-		peer->taken++;
+	while (view->taken < published && view_take(service, view, view->taken + 1))
+		view->taken++;
 	pthread_mutex_unlock(&service->lock);
-	if (peer->taken < published)
-		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+	if (view->taken < published)
+		view_refuse(service, view, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
 	__atomic_store_n(&service->page.header->calls, service->page.header->calls + count,
 		__ATOMIC_RELAXED);
 }
 
 /* --- those that end --- */
 
-static bool has_ended(const struct ww_service_peer *peer)
+static bool has_ended(const struct ww_client_view *view)
 {
-	(void)ww_peer_process_look(peer->member.process);
-	return (peer->member.page && ww_group_member_has_ended(&peer->member)) ||
-		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests));
+	(void)ww_peer_process_look(view->member.process);
+	return (view->member.page && ww_group_member_has_ended(&view->member)) ||
+		(view->requests.mapping && ww_service_requests_has_left(&view->requests));
 }
 
-static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)
+static void view_forget(struct ww_service *service, struct ww_client_view *view)
 {
-	ww_service_active_remove(service, peer);
-	ww_group_remove(&service->clients, &peer->member);
-	ww_allocations_end_of(service, peer);
-	give_number_back(service, peer);
-	peer_free(peer);
+	ww_service_active_remove(service, view);
+	ww_group_remove(&service->clients, &view->member);
+	ww_allocations_end_of(service, view);
+	give_number_back(service, view);
+	view_free(view);
 }
 
 /* Locked; not meanwhile. */
-static void release_recent(struct ww_service *service, struct ww_service_peer *peer,
+static void release_recent(struct ww_service *service, struct ww_client_view *view,
 	uint64_t before_ns)
 {
 	ww_memory *memory;
 
-	while ((memory = ww_recent_take(&peer->recent, before_ns))) {
+	while ((memory = ww_recent_take(&view->recent, before_ns))) {
 		pthread_mutex_unlock(&service->lock);
 		ww_memory_unref(memory);
 		pthread_mutex_lock(&service->lock);
@@ -497,66 +497,66 @@ static uint64_t keep_since_ns(const struct ww_service *service)
 }
 
 /* Return: whether nothing of it is used any more. */
-static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
+static bool view_look(struct ww_service *service, struct ww_client_view *view)
 {
 	bool is_over;
 	bool is_last;
 
-	if (!peer->is_gone && has_ended(peer))
-		peer->is_gone = true;
-	if (!peer->is_refused && ww_service_requests_published(&peer->requests) != peer->taken)
+	if (!view->is_gone && has_ended(view))
+		view->is_gone = true;
+	if (!view->is_refused && ww_service_requests_published(&view->requests) != view->taken)
 		ww_service_active_add(service,
-			peer); /* its bit may have been cleared by another one */
+			view); /* its bit may have been cleared by another one */
 	pthread_mutex_lock(&service->lock);
-	is_over = peer->is_gone && peer->running == 0;
-	peer_drop_files(service, peer);
-	is_last = is_over || !peer->requests.mapping;
-	ww_service_peer_release(service, peer, is_last);
-	release_recent(service, peer, is_last ? WW_NEVER : keep_since_ns(service));
+	is_over = view->is_gone && view->running == 0;
+	view_drop_files(service, view);
+	is_last = is_over || !view->requests.mapping;
+	ww_client_view_release(service, view, is_last);
+	release_recent(service, view, is_last ? WW_NEVER : keep_since_ns(service));
 	pthread_mutex_unlock(&service->lock);
-	peer_drop_rest(peer);
+	view_drop_rest(view);
 	return is_over;
 }
 
-void ww_service_peers_forget(struct ww_service *service)
+void ww_client_views_forget(struct ww_service *service)
 {
 	struct ww_list *next;
 
 	for (struct ww_list *link = service->clients.members.next;
 		link != &service->clients.members; link = next) {
-		struct ww_service_peer *peer = ww_service_peer_of(link);
+		struct ww_client_view *view = ww_client_view_of(link);
 
 		next = link->next;
-		if (peer_look(service, peer))
-			peer_forget(service, peer);
+		if (view_look(service, view))
+			view_forget(service, view);
 	}
 	ww_service_file_limit_look_again(service);
 }
 
 /* Ends what was queued or not even taken. Locked. */
-static void peer_end_all(struct ww_service *service, struct ww_service_peer *peer)
+static void view_end_all(struct ww_service *service, struct ww_client_view *view)
 {
-	for (uint32_t i = 0; i < peer->requests.slot_count; i++) {
-		if (peer->calls[i].is_used)
-			ww_service_peer_end(service, peer, i, WW_ERR_UNAVAILABLE,
+	for (uint32_t i = 0; i < view->requests.slot_count; i++) {
+		if (view->calls[i].is_used)
+			ww_client_view_end(service, view, i, WW_ERR_UNAVAILABLE,
 				"the server has closed the service", 0);
 	}
 }
 
-void ww_service_peers_fini(struct ww_service *service)
+void ww_client_views_fini(struct ww_service *service)
 {
 	struct ww_list *link;
 
 	while ((link = service->clients.members.next) != &service->clients.members) {
-		struct ww_service_peer *peer = ww_service_peer_of(link);
+		struct ww_client_view *view = ww_client_view_of(link);
 
 		pthread_mutex_lock(&service->lock);
-		peer_end_all(service, peer);
-		ww_service_peer_release(service, peer, true);
-		release_recent(service, peer, WW_NEVER);
+		view_end_all(service, view);
+		ww_client_view_release(service, view, true);
+		release_recent(service, view, WW_NEVER);
 		pthread_mutex_unlock(&service->lock);
-		if (peer->replies.mapping)
-			ww_await_wake(&peer->replies.header->wakes);
-		peer_forget(service, peer);
+		if (view->replies.mapping)
+			ww_await_wake(&view->replies.header->wakes);
+		view_forget(service, view);
 	}
 }

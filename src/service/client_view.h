@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.h - the clients of a service, as its server sees them
+ * client_view.h - the clients of a service, as its server sees them
  *
  * A client has put an object inside the service's. The broker counts these in the server's signal
  * page, so a newcomer is noticed by one load (group/group.h). A client stays known until its
@@ -15,8 +15,8 @@
  * Calls are taken from the requests as soon as they are seen, into the lane that they name; a call
  * is started when it is the first of its lane and the lane is free.
  */
-#ifndef WW_SERVICE_PEERS_H
-#define WW_SERVICE_PEERS_H
+#ifndef WW_SERVICE_CLIENT_VIEW_H
+#define WW_SERVICE_CLIENT_VIEW_H
 
 #include <warpway/client.h>
 
@@ -74,7 +74,7 @@ struct ww_kept_result {
 /* A power of two; a call can depend on so many calls before it. */
 #define WW_SERVICE_OUTCOMES WW_SERVICE_DEPENDS_MAX
 
-struct ww_service_peer {
+struct ww_client_view {
 	struct ww_group_member member; /* without page and process when nothing of it is used */
 	struct ww_list active;         /* in the service's list of that name, or in none */
 	uint32_t number;               /* UINT32_MAX: it was refused */
@@ -132,9 +132,9 @@ static inline bool ww_service_arguments_are_inside(const struct ww_layout_servic
 		(!request->after || request->arguments_bytes >= WW_TOKEN_BYTES);
 }
 
-static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
+static inline struct ww_client_view *ww_client_view_of(struct ww_list *link)
 {
-	return ww_container(link, struct ww_service_peer, member.link);
+	return ww_container(link, struct ww_client_view, member.link);
 }
 
 /*
@@ -143,24 +143,24 @@ static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
  * may wait, too, but not for long.
  * Return: WW_OK; WW_CANCELLED.
  */
-ww_status ww_service_peers_meet(struct ww_service *service);
-bool ww_service_peers_have_come(const struct ww_service *service);
+ww_status ww_client_views_meet(struct ww_service *service);
+bool ww_client_views_have_come(const struct ww_service *service);
 
 /* When to look at those that have come and wait; WW_NEVER: none has. */
-uint64_t ww_service_peers_look_ns(const struct ww_service *service);
+uint64_t ww_client_views_look_ns(const struct ww_service *service);
 
 /* Forgets those that have ended or left, and releases what was kept for others and is taken. */
-void ww_service_peers_forget(struct ww_service *service);
-void ww_service_peers_fini(struct ww_service *service);
+void ww_client_views_forget(struct ww_service *service);
+void ww_client_views_fini(struct ww_service *service);
 
 /* Takes the calls that have come into their lanes. Takes and gives back the service's lock. */
-void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer);
+void ww_client_view_absorb(struct ww_service *service, struct ww_client_view *view);
 
 /* A call that was taken out of its lane, and not started, is the lane's first again. Locked. */
-void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t lane, uint32_t slot);
+void ww_client_view_requeue(struct ww_client_view *view, uint32_t lane, uint32_t slot);
 
 /* Ends a call that was taken: the reply but for its results' bytes is written here. Locked. */
-void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,
+void ww_client_view_end(struct ww_service *service, struct ww_client_view *view, uint32_t slot,
 	ww_status status, const char *message, uint64_t failed_call);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.c - consumers as other members see them, see peers.h
+ * claimants.c - consumers as other members see them, see claimants.h
  *
  * Claims say numbers of consumers; the bell's entry of a number says which object shows that
  * consumer's page. It is got when a claim is looked at first. The object stays when the consumer
@@ -11,7 +11,7 @@
  * entry before its first claim, so what an entry says is never about an older claim's successor;
  * and a claim that was changed meanwhile has another word.
  */
-#include "queue/peers.h"
+#include "queue/claimants.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,21 +21,21 @@
 #include "queue/rings.h"
 #include "sync/wait_result.h"
 
-static void peer_fini(struct ww_queue_peer *peer)
+static void claimant_fini(struct ww_queue_claimant *claimant)
 {
-	ww_group_member_fini(&peer->member);
-	memset(peer, 0, sizeof(*peer));
+	ww_group_member_fini(&claimant->member);
+	memset(claimant, 0, sizeof(*claimant));
 }
 
-void ww_queue_peers_fini(struct ww_work_queue *queue)
+void ww_queue_claimants_fini(struct ww_work_queue *queue)
 {
 	for (uint32_t i = 0; i < WW_WORK_QUEUE_MEMBERS_MAX; i++)
-		peer_fini(&queue->peers[i]);
+		claimant_fini(&queue->claimants[i]);
 }
 
 /* --- getting to know one --- */
 
-static ww_status peer_open(void *context, struct ww_group_member *member,
+static ww_status claimant_open(void *context, struct ww_group_member *member,
 	const struct ww_get_reply *grant)
 {
 	const struct ww_wire_granted *granted = &grant->granted;
@@ -50,33 +50,33 @@ static const struct ww_group_kind consumer_kind = {
 	.kind = WW_OBJECT_WORK_QUEUE,
 	.access = WW_WIRE_ACCESS_READ,
 	.fd_count = 1,
-	.open = peer_open,
+	.open = claimant_open,
 };
 
 /* Return: false: it cannot be known now. */
-static bool peer_meet(struct ww_work_queue *queue, uint64_t entry, struct ww_queue_peer *peer,
-	bool may_ask)
+static bool claimant_meet(struct ww_work_queue *queue, uint64_t entry,
+	struct ww_queue_claimant *claimant, bool may_ask)
 {
 	char name[WW_QUEUE_NAME_BYTES];
 	struct ww_error record;
 	ww_status status;
 
-	if (peer->entry == entry)
+	if (claimant->entry == entry)
 		return true;
 	if (!may_ask || ww_clock_now_ns() < queue->newcomers.ask_again_ns)
 		return false;
-	peer_fini(peer);
+	claimant_fini(claimant);
 	ww_queue_member_name(queue, "consumer", entry, name);
 	ww_error_save(&record);
-	status = ww_group_get(&consumer_kind, queue->broker, name, NULL, &peer->member);
+	status = ww_group_get(&consumer_kind, queue->broker, name, NULL, &claimant->member);
 	ww_error_restore(&record);
 	if (status == WW_OK || ww_group_is_no_member(status))
-		peer->entry = entry;
+		claimant->entry = entry;
 	else
 		queue->newcomers.ask_again_ns = ww_clock_deadline_ns(WW_GROUP_PAUSE_NS);
 	if (status != WW_OK)
-		ww_group_member_fini(&peer->member);
-	return peer->entry == entry;
+		ww_group_member_fini(&claimant->member);
+	return claimant->entry == entry;
 }
 
 /* --- what it does --- */
@@ -90,7 +90,7 @@ static bool page_is_over(const struct ww_layout_signal_page *page,
 }
 
 /* @value: 0: the claim is not finishing */
-static enum ww_queue_peer_state look_at_page(const struct ww_layout_signal_page *page,
+static enum ww_queue_claimant_state look_at_page(const struct ww_layout_signal_page *page,
 	const struct ww_layout_signal_cell *cell, uint64_t value)
 {
 	struct ww_signal_look look;
@@ -101,31 +101,32 @@ static enum ww_queue_peer_state look_at_page(const struct ww_layout_signal_page 
 	if (is_over)
 		ww_signal_cell_look(cell, &look); /* what it reached before */
 	if (value && look.reached >= value)
-		return WW_PEER_HAS_DONE;
-	return is_over ? WW_PEER_IS_OVER : WW_PEER_WORKS;
+		return WW_CLAIMANT_HAS_DONE;
+	return is_over ? WW_CLAIMANT_IS_OVER : WW_CLAIMANT_WORKS;
 }
 
-static enum ww_queue_peer_state look_at_number(struct ww_work_queue *queue, uint32_t number,
+static enum ww_queue_claimant_state look_at_number(struct ww_work_queue *queue, uint32_t number,
 	uint64_t value, bool may_ask)
 {
-	struct ww_queue_peer *peer;
+	struct ww_queue_claimant *claimant;
 	uint64_t member;
 
 	if (number >= queue->bell.count)
-		return WW_PEER_IS_OVER; /* none can have that number */
+		return WW_CLAIMANT_IS_OVER; /* none can have that number */
 	member = ww_queue_entry_look(&queue->bell.consumers[number]);
 	if (member == 0)
-		return WW_PEER_IS_OVER;
+		return WW_CLAIMANT_IS_OVER;
 	if (member == queue->member && ww_queue_is_consumer(queue))
 		return look_at_page(queue->timeline->page->header, queue->timeline->cell, value);
-	peer = &queue->peers[number];
-	if (!peer_meet(queue, member, peer, may_ask))
-		return WW_PEER_WORKS;
-	return peer->member.page ? look_at_page(peer->member.page->header, peer->member.cell, value)
-				 : WW_PEER_IS_OVER;
+	claimant = &queue->claimants[number];
+	if (!claimant_meet(queue, member, claimant, may_ask))
+		return WW_CLAIMANT_WORKS;
+	return claimant->member.page
+		? look_at_page(claimant->member.page->header, claimant->member.cell, value)
+		: WW_CLAIMANT_IS_OVER;
 }
 
-enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
+enum ww_queue_claimant_state ww_queue_claimant_look(struct ww_work_queue *queue,
 	const struct ww_queue_ring *ring, uint32_t slot, const struct ww_queue_claim *claim,
 	bool may_ask)
 {
@@ -134,7 +135,7 @@ enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
 	if (claim->state == WW_WIRE_WORK_STATE_FINISHING) {
 		value = ww_queue_claim_value(&ring->claims, slot);
 		if (value == 0)
-			return WW_PEER_HAS_DONE;
+			return WW_CLAIMANT_HAS_DONE;
 	}
 	return look_at_number(queue, claim->consumer, value, may_ask);
 }
@@ -148,12 +149,12 @@ static bool recover_slot(struct ww_work_queue *queue, struct ww_queue_ring *ring
 	if (claim.state != WW_WIRE_WORK_STATE_CLAIMED &&
 		claim.state != WW_WIRE_WORK_STATE_FINISHING)
 		return false;
-	switch (ww_queue_peer_look(queue, ring, slot, &claim, true)) {
-	case WW_PEER_HAS_DONE:
+	switch (ww_queue_claimant_look(queue, ring, slot, &claim, true)) {
+	case WW_CLAIMANT_HAS_DONE:
 		return ww_queue_claim_end(&ring->claims, slot, &claim);
-	case WW_PEER_IS_OVER:
+	case WW_CLAIMANT_IS_OVER:
 		return ww_queue_give_back(queue, ring, slot, &claim);
-	case WW_PEER_WORKS:
+	case WW_CLAIMANT_WORKS:
 		break;
 	}
 	return false;
@@ -179,7 +180,7 @@ static bool is_unknown(const struct ww_work_queue *queue, uint32_t number)
 		? ww_queue_entry_look(&queue->bell.consumers[number])
 		: 0;
 
-	return member && queue->peers[number].entry != member &&
+	return member && queue->claimants[number].entry != member &&
 		!(member == queue->member && ww_queue_is_consumer(queue)) &&
 		ww_clock_now_ns() >= queue->newcomers.ask_again_ns;
 }
@@ -190,14 +191,14 @@ bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_rin
 
 	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++) {
 		struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
-		enum ww_queue_peer_state state;
+		enum ww_queue_claimant_state state;
 
 		if (claim.state != WW_WIRE_WORK_STATE_CLAIMED &&
 			claim.state != WW_WIRE_WORK_STATE_FINISHING)
 			continue;
-		state = ww_queue_peer_look(queue, ring, slot, &claim, false);
-		if (state == WW_PEER_IS_OVER || (state == WW_PEER_HAS_DONE && is_left) ||
-			(state == WW_PEER_WORKS && is_unknown(queue, claim.consumer)))
+		state = ww_queue_claimant_look(queue, ring, slot, &claim, false);
+		if (state == WW_CLAIMANT_IS_OVER || (state == WW_CLAIMANT_HAS_DONE && is_left) ||
+			(state == WW_CLAIMANT_WORKS && is_unknown(queue, claim.consumer)))
 			return true;
 	}
 	return false;
@@ -219,7 +220,7 @@ void ww_queue_recover_in_time(struct ww_work_queue *queue)
 /* Whether the consumer of an entry is over; if so, what it finished is done. */
 static bool is_free(struct ww_work_queue *queue, uint32_t number)
 {
-	if (look_at_number(queue, number, 0, true) != WW_PEER_IS_OVER)
+	if (look_at_number(queue, number, 0, true) != WW_CLAIMANT_IS_OVER)
 		return false;
 	ww_list_for_each (link, &queue->rings)
 		ww_queue_recover(queue, ww_queue_ring_of(link));
@@ -231,10 +232,11 @@ static bool take_over(struct ww_work_queue *queue, uint32_t number)
 	struct ww_layout_work_queue_entry *entry = &queue->bell.consumers[number];
 	uint64_t member = ww_queue_entry_look(entry);
 
-	if (member == 0 || !is_free(queue, number))
+	/* The entry may have become another one's since; what is removed is what was looked at. */
+	if (member == 0 || !is_free(queue, number) || queue->claimants[number].entry != member)
 		return false;
 	ww_queue_remove_member(queue, "consumer", member);
-	peer_fini(&queue->peers[number]);
+	claimant_fini(&queue->claimants[number]);
 	return ww_queue_entry_replace(entry, member, queue->member);
 }
 

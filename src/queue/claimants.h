@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.h - consumers as other members see them, and what becomes of their claims
+ * claimants.h - consumers as other members see them, and what becomes of their claims
  */
-#ifndef WW_QUEUE_PEERS_H
-#define WW_QUEUE_PEERS_H
+#ifndef WW_QUEUE_CLAIMANTS_H
+#define WW_QUEUE_CLAIMANTS_H
 
 #include "queue/queue.h"
 
-void ww_queue_peers_fini(struct ww_work_queue *queue);
+void ww_queue_claimants_fini(struct ww_work_queue *queue);
 
 /* What is known of the consumer that has a claim. */
-enum ww_queue_peer_state {
-	WW_PEER_WORKS,
-	WW_PEER_HAS_DONE, /* the frame's work is complete */
-	WW_PEER_IS_OVER   /* it has ended, or left, and its work was not complete */
+enum ww_queue_claimant_state {
+	WW_CLAIMANT_WORKS,
+	WW_CLAIMANT_HAS_DONE, /* the frame's work is complete */
+	WW_CLAIMANT_IS_OVER   /* it has ended, or left, and its work was not complete */
 };
 
 /*
@@ -21,7 +21,7 @@ enum ww_queue_peer_state {
  * is known is taken to work.
  * @may_ask:  the broker, about a consumer that is not known yet
  */
-enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
+enum ww_queue_claimant_state ww_queue_claimant_look(struct ww_work_queue *queue,
 	const struct ww_queue_ring *ring, uint32_t slot, const struct ww_queue_claim *claim,
 	bool may_ask);
 
