@@ -24,7 +24,7 @@
 #include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
-	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ON_HOST},
 	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
 	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
 	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
