@@ -115,9 +115,7 @@ static void name_slice(struct child *agent)
 		WW_PARAMS(struct ww_pool_params, .kind = WW_MEMORY_HOST, .bytes_max = 2 * MIB),
 		&pool));
 	slice = put_slice(7);
-	agent_must(agent, WW_OK, "get slice");
-	agent_must(agent, WW_OK, "verify 7");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "get slice", "verify 7", "drop");
 }
 
 static uint64_t bytes_in_use(void)
@@ -133,14 +131,9 @@ static void rename_slice(struct child *agent)
 {
 	MUST_OK(ww_memory_revoke(slice, scene.broker, NULL));
 	ww_memory_unref(slice);
-	agent_must(agent, WW_OK, "get slice");
-	agent_must(agent, WW_OK, "verify 7");
+	agent_does(agent, "get slice", "verify 7");
 	ww_memory_unref(put_slice(8));
-	agent_must(agent, WW_OK, "verify 7");
-	agent_must(agent, WW_OK, "drop");
-	agent_must(agent, WW_OK, "get slice");
-	agent_must(agent, WW_OK, "verify 8");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "verify 7", "drop", "get slice", "verify 8", "drop");
 	MUST_OK(ww_broker_remove(scene.broker, "slice"));
 	MUST(COMES_TRUE(bytes_in_use() == 0));
 	ww_pool_unref(pool);
@@ -159,9 +152,7 @@ static void first_half(struct child *agent)
 	put(memory, "a", WW_STATE_SEALED, 0);
 	put(memory, "further", WW_STATE_SEALED, 0);
 	ww_memory_unref(memory);
-	agent_must(agent, WW_OK, "get a wait_ms=forever");
-	agent_must(agent, WW_OK, "verify 1");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "get a wait_ms=forever", "verify 1", "drop");
 	name_slice(agent);
 	take_token(make(2), agent);
 	agent_must(agent, WW_OK, "verify 2");
@@ -179,11 +170,9 @@ static void second_half(struct child *agent)
 	ww_memory *former;
 	ww_memory *memory;
 
-	agent_must(agent, WW_OK, "verify 2");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "verify 2", "drop");
 	rename_slice(agent);
-	agent_must(agent, WW_OK, "get b write");
-	agent_must(agent, WW_OK, "write 5");
+	agent_does(agent, "get b write", "write 5");
 	memory = scene_get("b", WW_ACCESS_READ);
 	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
@@ -200,18 +189,14 @@ static void second_half(struct child *agent)
 	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 3, &info));
 	ww_snapshot_free(snapshot);
 	MUST_OK(ww_broker_remove(scene.broker, "b"));
-	agent_must(agent, WW_OK, "verify 5");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "verify 5", "drop");
 	MUST_OK(ww_in_flight_revoke(scene.broker, NULL, NULL, NULL, NULL));
-	agent_must(agent, WW_OK, "get a");
-	agent_must(agent, WW_OK, "verify 6");
+	agent_does(agent, "get a", "verify 6");
 	MUST_OK(ww_broker_stat(scene.broker, "a", &info));
 	MUST_EQUAL(1, info.holders);
 	agent_must(agent, WW_OK, "drop");
 	MUST_OK(ww_broker_remove(scene.broker, "a"));
-	agent_must(agent, WW_OK, "get further");
-	agent_must(agent, WW_OK, "verify 6");
-	agent_must(agent, WW_OK, "drop");
+	agent_does(agent, "get further", "verify 6", "drop");
 	MUST_OK(ww_broker_remove(scene.broker, "further"));
 }
 

@@ -52,9 +52,7 @@ CONTAINER_CASE(container_gets_by_name)
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	container_start("role_container", &container, NULL);
-	agent_must(&container, WW_OK, "get x write");
-	agent_must(&container, WW_OK, "verify 1");
-	agent_must(&container, WW_OK, "write 2");
+	agent_does(&container, "get x write", "verify 1", "write 2");
 	pattern_verify(memory, 2);
 	scene_has_holds(2);
 	ww_memory_unref(memory);
@@ -90,8 +88,7 @@ CONTAINER_CASE(container_takes_token)
 	ww_memory_unref(memory);
 	container_start("role_container", &container, NULL);
 	agent_send_token(&container, &token);
-	agent_must(&container, WW_OK, "import");
-	agent_must(&container, WW_OK, "verify 4");
+	agent_does(&container, "import", "verify 4");
 }
 
 CONTAINER_CASE(container_to_container)
@@ -102,13 +99,10 @@ CONTAINER_CASE(container_to_container)
 	container_start("role_container", &taker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held state=shared");
-	agent_must(&taker, WW_OK, "get x");
-	agent_must(&taker, WW_OK, "verify 5");
-	agent_must(&taker, WW_OK, "drop");
+	agent_does(&taker, "get x", "verify 5", "drop");
 	token = agent_export(&maker, "write uses=1");
 	agent_send_token(&taker, &token);
-	agent_must(&taker, WW_OK, "import write");
-	agent_must(&taker, WW_OK, "write 6");
+	agent_does(&taker, "import write", "write 6");
 	agent_must(&maker, WW_OK, "verify 6");
 }
 
@@ -152,9 +146,7 @@ CASE(container_of_other_user, WW_CAP_EXPORT | NEEDS_ROOT)
 	ww_memory_unref(memory);
 	memory = scene_make(BYTES, 2);
 	scene_put(memory, "y", 0644, WW_LIFE_HELD, WW_STATE_SEALED);
-	agent_must(&container, WW_OK, "drop");
-	agent_must(&container, WW_OK, "get y");
-	agent_must(&container, WW_OK, "verify 2");
+	agent_does(&container, "drop", "get y", "verify 2");
 	ww_memory_unref(memory);
 	scene_end();
 }

@@ -160,8 +160,7 @@ static void must_pass(struct child *maker, ww_event *event)
 	OWN(stream) ww_stream *stream = stream_make(scene.device);
 
 	MUST_STATUS(WW_OK, ww_event_query(event));
-	agent_must(maker, WW_OK, "block");
-	agent_must(maker, WW_OK, "record");
+	agent_does(maker, "block", "record");
 	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
 	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0, NULL));
 	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 2 * NS_PER_MS, NULL));
@@ -203,8 +202,7 @@ SCENE_CASE(event_by_handle, NEEDS_EVENT | NEEDS_CUDA)
 
 	child_start(&maker, "event", NULL);
 	child_start(&opener, "event", NULL);
-	agent_must(&maker, WW_OK, "make");
-	agent_must(&maker, WW_OK, "handle");
+	agent_does(&maker, "make", "handle");
 	MUST_EQUAL(sizeof(handle), read(maker.socket, &handle, sizeof(handle)));
 	MUST_EQUAL(sizeof(handle), write(opener.socket, &handle, sizeof(handle)));
 	agent_must(&opener, WW_OK, "open");
@@ -213,8 +211,7 @@ SCENE_CASE(event_by_handle, NEEDS_EVENT | NEEDS_CUDA)
 	MUST_OK(ww_event_handle_open(scene.device, &handle, &event));
 	must_pass(&maker, event);
 	/* Each of them may record it. */
-	agent_must(&opener, WW_OK, "block");
-	agent_must(&opener, WW_OK, "record");
+	agent_does(&opener, "block", "record");
 	agent_must(&maker, WW_OK, "wait");
 	agent_must(&maker, WW_NOT_READY, "idle");
 	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
@@ -255,14 +252,11 @@ SCENE_CASE(event_maker_lets_go, NEEDS_EVENT)
 	agent_begin(&maker, "event", "make");
 	token = agent_export(&maker, "%s", "");
 	event = import(&token);
-	agent_must(&maker, WW_OK, "block");
-	agent_must(&maker, WW_OK, "record");
-	agent_must(&maker, WW_OK, "drop");
+	agent_does(&maker, "block", "record", "drop");
 	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS, NULL));
 	agent_must(&maker, WW_OK, "go");
 	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
-	agent_must(&maker, WW_OK, "make");
-	agent_must(&maker, WW_OK, "drop");
+	agent_does(&maker, "make", "drop");
 	ww_event_unref(event);
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
@@ -284,8 +278,7 @@ SCENE_CASE(event_maker_killed, NEEDS_EVENT)
 	token = agent_export(&maker, "%s", "");
 	event = import(&token);
 	stream = stream_make(scene.device);
-	agent_must(&maker, WW_OK, "block");
-	agent_must(&maker, WW_OK, "record");
+	agent_does(&maker, "block", "record");
 	child_kill(&maker);
 	scene_has_holders(1);
 	if (subject_is_cuda()) {
@@ -321,8 +314,7 @@ CASE(event_maker_killed_while_stream_waits, NEEDS_EVENT)
 	event = import(&token);
 	MUST_OK(ww_event_create(scene.device, NULL, &ours));
 	stream = stream_make(scene.device);
-	agent_must(&maker, WW_OK, "block");
-	agent_must(&maker, WW_OK, "record");
+	agent_does(&maker, "block", "record");
 	MUST_OK(ww_event_stream_wait(event, stream));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	child_kill(&maker);
@@ -369,8 +361,7 @@ SCENE_CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
 	token = agent_export(&maker, "%s", "");
 	give_token(&container, &token, is_cuda ? WW_ERR_SYSTEM : WW_OK);
 	if (!is_cuda) {
-		agent_must(&maker, WW_OK, "block");
-		agent_must(&maker, WW_OK, "record");
+		agent_does(&maker, "block", "record");
 		agent_must(&container, WW_TIMED_OUT, "sync wait_ms=1");
 		agent_must(&container, WW_OK, "wait");
 		agent_must(&maker, WW_OK, "go");

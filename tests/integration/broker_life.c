@@ -86,8 +86,7 @@ SCENE_CASE(life_goes_on_under_a_name_of_a_reader, WW_CAP_EXPORT)
 	MUST_OK(ww_broker_stat(scene.broker, "second", &info));
 	MUST_EQUAL(0, info.is_own);
 	agent_end(&maker);
-	agent_must(&other, WW_OK, "get second");
-	agent_must(&other, WW_OK, "verify 1");
+	agent_does(&other, "get second", "verify 1");
 	MUST_OK(ww_broker_end(scene.broker, "second", NULL));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "another process made it",
 		ww_memory_put(memory, scene.broker, "third", NULL, 0, NULL));
@@ -158,8 +157,7 @@ SCENE_CASE(life_held_by_last_holder, WW_CAP_EXPORT)
 		agent_begin(&holders[i], "agent", "get h");
 	}
 	child_kill(&maker);
-	agent_must(&holders[0], WW_OK, "verify 4");
-	agent_must(&holders[0], WW_OK, "drop");
+	agent_does(&holders[0], "verify 4", "drop");
 	agent_must(&holders[0], WW_OK, "get h"); /* the other holds it still */
 	agent_must(&holders[0], WW_OK, "verify 4");
 	agent_end(&holders[0]);
@@ -327,8 +325,7 @@ SCENE_CASE(life_object_is_mapped, WW_CAP_EXPORT)
 	scene_has_holds(1); /* the escrow, for one import more */
 	agent_start(&other, NULL);
 	agent_send_token(&other, &token);
-	agent_must(&other, WW_OK, "import");
-	agent_must(&other, WW_OK, "verify 5");
+	agent_does(&other, "import", "verify 5");
 	scene_has_holds(1);
 }
 
@@ -446,8 +443,7 @@ SCENE_CASE(wait_for_seal, WW_CAP_EXPORT)
 		ww_memory_get(scene.device, scene.broker, "later", NULL, 0, NULL, &(ww_memory *){0},
 			NULL));
 	scene_has_waits(1);
-	agent_must(&maker, WW_OK, "write 7");
-	agent_must(&maker, WW_OK, "seal sealed");
+	agent_does(&maker, "write 7", "seal sealed");
 	agent_answers(&waiter, WW_OK);
 	agent_must(&waiter, WW_OK, "verify 7");
 	agent_must(&maker, WW_OK, "seal sealed"); /* it is so */
@@ -474,8 +470,7 @@ SCENE_CASE(wait_in_vain, WW_CAP_EXPORT)
 	scene_has_waits(0);
 	scene_has_holds(1); /* nothing was taken */
 	agent_must(&maker, WW_OK, "seal sealed");
-	agent_must(&waiter, WW_OK, "get later wait_ms=forever");
-	agent_must(&waiter, WW_OK, "verify 6");
+	agent_does(&waiter, "get later wait_ms=forever", "verify 6");
 }
 
 SCENE_CASE(wait_many, WW_CAP_EXPORT)
@@ -534,8 +529,7 @@ SCENE_CASE(watch_tells_of_others, WW_CAP_EXPORT)
 	OWN(watch) ww_watch *watch = watch_start("a/");
 
 	start_maker(&maker, 1, "put a/one life=kept state=writing");
-	agent_must(&maker, WW_OK, "seal shared");
-	agent_must(&maker, WW_OK, "drop");
+	agent_does(&maker, "seal shared", "drop");
 	agent_must(&maker, WW_OK, "make vmm %d 2", LONG);
 	agent_must(&maker, WW_OK, "put b/two life=owner");
 	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &late));

@@ -56,8 +56,7 @@ SCENE_CASE(pass_for_writing, WW_CAP_EXPORT)
 	memory = scene_get("board", WW_ACCESS_WRITE);
 	pattern_verify(memory, 1);
 	pattern_write(memory, 2);
-	agent_must(&maker, WW_OK, "verify 2");
-	agent_must(&maker, WW_OK, "write 3");
+	agent_does(&maker, "verify 2", "write 3");
 	pattern_verify(memory, 3);
 }
 
@@ -172,8 +171,7 @@ SCENE_CASE(pass_token_by_socket, WW_CAP_EXPORT)
 	must_take(&token, WW_ACCESS_READ, 1);
 	agent_start(&taker, NULL);
 	agent_send_token(&taker, &token);
-	agent_must(&taker, WW_OK, "import write");
-	agent_must(&taker, WW_OK, "write 2");
+	agent_does(&taker, "import write", "write 2");
 	agent_must(&maker, WW_OK, "verify 2");
 	agent_end(&taker);
 	must_take(&token, WW_ACCESS_WRITE, 2); /* its maker has it still */
@@ -204,16 +202,14 @@ SCENE_CASE(pass_sealed_without_writers, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_STATE, writer,
 		ww_memory_put(memory, scene.broker, "x", sealed, 0, NULL));
 	pattern_write(memory, 2);
-	agent_must(&taker, WW_OK, "verify 2");
-	agent_must(&taker, WW_OK, "drop");
+	agent_does(&taker, "verify 2", "drop");
 	scene_has_holds(1);
 	MUST_OK(ww_memory_put(memory, scene.broker, "x", sealed, 0, NULL));
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_ERR_ACCESS, "import write");
 	agent_send_token(&taker, &token);
-	agent_must(&taker, WW_OK, "import");
-	agent_must(&taker, WW_OK, "verify 2");
+	agent_does(&taker, "import", "verify 2");
 }
 
 SCENE_CASE(pass_token_by_file, WW_CAP_EXPORT)
@@ -296,8 +292,7 @@ SCENE_CASE(pass_token_opens_what_mode_closes, WW_CAP_EXPORT | NEEDS_ROOT)
 	agent_begin(&taker, "agent", "user %d %d", NOBODY, NOBODY);
 	agent_must(&taker, WW_ERR_ACCESS, "get secret");
 	agent_send_token(&taker, &token);
-	agent_must(&taker, WW_OK, "import");
-	agent_must(&taker, WW_OK, "verify 3");
+	agent_does(&taker, "import", "verify 3");
 	agent_send_token(&taker, &token);
 	agent_must(&taker, WW_OK, "drop");
 	agent_must(&taker, WW_ERR_ACCESS, "import write");

@@ -185,8 +185,7 @@ OWN_CASE(start_by_first_use, WW_CAP_EXPORT, LATER)
 	agent_must(&maker, WW_OK, "put x life=held");
 	agent_begin(&taker, "agent", "get x");
 	child_kill(&maker); /* it started the broker, which is a process of its own */
-	agent_must(&taker, WW_OK, "verify 1");
-	agent_must(&taker, WW_OK, "drop");
+	agent_does(&taker, "verify 1", "drop");
 	agent_must(&taker, WW_ERR_NOT_FOUND, "get x");
 	must_have_one();
 }
@@ -329,8 +328,7 @@ OWN_CASE(start_for_other_user, WW_CAP_EXPORT | NEEDS_ROOT, LATER)
 
 	give_away(61001);
 	agent_begin(&agent, "agent", "user 61001 61001");
-	agent_must(&agent, WW_OK, "make vmm 2097152 1");
-	agent_must(&agent, WW_OK, "put x life=owner mode=0644");
+	agent_does(&agent, "make vmm 2097152 1", "put x life=owner mode=0644");
 	unsetenv("XDG_RUNTIME_DIR");
 	setenv("WARPWAY_BROKER", own.address,
 		1); /* for us it is another's, and we may look at it */

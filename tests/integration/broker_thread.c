@@ -210,11 +210,7 @@ SCENE_CASE(unref_broker_before_memory, WW_CAP_EXPORT)
 	ww_broker_unref(scene.broker);
 	child_kill(&maker); /* only this process holds it now */
 	agent_begin(&maker, "agent", "get theirs wait_ms=forever");
-	agent_must(&maker, WW_OK, "verify 1");
-	agent_must(&maker, WW_OK, "drop");
-	agent_must(&maker, WW_OK, "get ours");
-	agent_must(&maker, WW_OK, "verify 2");
-	agent_must(&maker, WW_OK, "drop");
+	agent_does(&maker, "verify 1", "drop", "get ours", "verify 2", "drop");
 	ww_memory_unref(put);
 	pattern_verify(got, 1);
 	ww_memory_unref(got); /* and with it the connection */

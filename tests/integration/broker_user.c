@@ -37,8 +37,7 @@ static void try_mode(const char *owner, const char *put, const char *other, ww_s
 	start_user(&taker, other);
 	agent_must(&taker, reads, "get shared/x");
 	if (reads == WW_OK) {
-		agent_must(&taker, WW_OK, "verify 1");
-		agent_must(&taker, WW_OK, "drop");
+		agent_does(&taker, "verify 1", "drop");
 	}
 	agent_must(&taker, writes, "get shared/x write");
 	if (writes == WW_OK) {
@@ -100,15 +99,11 @@ SCENE_CASE(user_cannot_remove, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	start_user(&alice, "61001 61100");
 	start_user(&bob, "61002 61100");
-	agent_must(&alice, WW_OK, "make vmm 2097152 1");
-	agent_must(&alice, WW_OK, "put x life=kept mode=0666 state=shared");
+	agent_does(&alice, "make vmm 2097152 1", "put x life=kept mode=0666 state=shared");
 	agent_must(&bob, WW_ERR_ACCESS, "remove x");
 	agent_must(&bob, WW_OK, "get x write");
 	agent_must(&bob, WW_ERR_ACCESS, "remove x");
-	agent_must(&alice, WW_OK, "remove x");
-	agent_must(&alice, WW_OK, "drop");
-	agent_must(&alice, WW_OK, "make vmm 2097152 1");
-	agent_must(&alice, WW_OK, "put x life=kept");
+	agent_does(&alice, "remove x", "drop", "make vmm 2097152 1", "put x life=kept");
 	MUST_OK(ww_broker_remove(scene.broker, "x")); /* root may */
 }
 
@@ -116,14 +111,11 @@ SCENE_CASE(user_cannot_replace, WW_CAP_EXPORT | NEEDS_ROOT)
 {
 	start_user(&alice, "61001 61001");
 	start_user(&bob, "61002 61002");
-	agent_must(&alice, WW_OK, "make vmm 2097152 1");
-	agent_must(&alice, WW_OK, "put x life=owner mode=0666 state=shared");
+	agent_does(&alice, "make vmm 2097152 1", "put x life=owner mode=0666 state=shared");
 	agent_must(&bob, WW_OK, "make vmm 2097152 2");
 	agent_must(&bob, WW_ERR_EXISTS, "put x life=owner");
 	agent_must(&bob, WW_ERR_ACCESS, "put x life=owner replace");
-	agent_must(&bob, WW_OK, "drop");
-	agent_must(&bob, WW_OK, "get x");
-	agent_must(&bob, WW_OK, "verify 1");
+	agent_does(&bob, "drop", "get x", "verify 1");
 }
 
 SCENE_CASE(user_own_names, WW_CAP_EXPORT | NEEDS_ROOT)
@@ -132,11 +124,8 @@ SCENE_CASE(user_own_names, WW_CAP_EXPORT | NEEDS_ROOT)
 	start_user(&bob, "61002 61002");
 	agent_must(&bob, WW_OK, "make vmm 2097152 2");
 	agent_must(&bob, WW_ERR_ACCESS, "put ~61001/x life=owner");
-	agent_must(&alice, WW_OK, "make vmm 2097152 1");
-	agent_must(&alice, WW_OK, "put ~61001/x life=owner mode=0644");
-	agent_must(&bob, WW_OK, "drop");
-	agent_must(&bob, WW_OK, "get ~61001/x");
-	agent_must(&bob, WW_OK, "verify 1");
+	agent_does(&alice, "make vmm 2097152 1", "put ~61001/x life=owner mode=0644");
+	agent_does(&bob, "drop", "get ~61001/x", "verify 1");
 }
 
 /* Whoever takes a name first, a reader who says whose it must be is not deceived. */
@@ -147,11 +136,9 @@ SCENE_CASE(user_from_owner, WW_CAP_EXPORT | NEEDS_ROOT)
 
 	start_user(&squatter, "61002 61002");
 	start_user(&reader, "61003 61003");
-	agent_must(&squatter, WW_OK, "make vmm 2097152 2");
-	agent_must(&squatter, WW_OK, "put model life=owner mode=0644");
+	agent_does(&squatter, "make vmm 2097152 2", "put model life=owner mode=0644");
 	agent_must(&reader, WW_ERR_ACCESS, "get model owner=61001");
-	agent_must(&reader, WW_OK, "get model owner=61002");
-	agent_must(&reader, WW_OK, "verify 2");
+	agent_does(&reader, "get model owner=61002", "verify 2");
 }
 
 /* What another user was given for reading, the kernel lets it neither map nor open for writing. */
@@ -164,8 +151,7 @@ SCENE_CASE(user_reader_cannot_write, WW_CAP_HOST_READ_ONLY | NEEDS_ROOT)
 		start_user(&bob, "61002 61002");
 		agent_must(&alice, WW_OK, "make host 8192 1");
 		agent_must(&alice, WW_OK, "put x life=owner mode=0644 state=%s", states[i]);
-		agent_must(&bob, WW_OK, "get x");
-		agent_must(&bob, WW_OK, "verify 1");
+		agent_does(&bob, "get x", "verify 1");
 		agent_must(&bob, WW_ERR_ACCESS, "map_write");
 		agent_must(&bob, WW_ERR_ACCESS, "reopen");
 		agent_end(&bob);

@@ -22,12 +22,10 @@ SCENE_CASE(channel_killed_producer_is_named, NEEDS_VALUES)
 	const char *name;
 
 	start_pair("");
-	agent_must(&producer, WW_OK, "send 2");
-	agent_must(&producer, WW_OK, "acquire");
+	agent_does(&producer, "send 2", "acquire");
 	agent_must(&consumer, WW_OK, "hold");
 	name = agent_kill(&producer);
-	agent_must(&consumer, WW_OK, "release");
-	agent_must(&consumer, WW_OK, "take 1");
+	agent_does(&consumer, "release", "take 1");
 	agent_refuses(&consumer, WW_ERR_PEER_LOST, name, "no_more wait_ms=forever");
 }
 
@@ -92,8 +90,7 @@ SCENE_CASE(channel_released_frame_is_lost, NEEDS_VALUES)
 {
 	start_pair("");
 	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(&consumer, WW_OK, "stream_hold");
-	agent_must(&consumer, WW_OK, "release");
+	agent_does(&consumer, "stream_hold", "release");
 	child_kill(&producer);
 	scene_has_holders(2);
 	agent_refuses(&consumer, WW_ERR_PEER_LOST, "never complete", "no_more wait_ms=forever");
@@ -115,8 +112,7 @@ SCENE_CASE(channel_replaced_ends_waits, NEEDS_VALUES)
 	agent_answers_with(&producer, WW_ERR_NOT_FOUND, name);
 	agent_must(&consumer, WW_OK, "release");
 	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
-	agent_must(&consumer, WW_OK, "leave");
-	agent_must(&consumer, WW_OK, "join c");
+	agent_does(&consumer, "leave", "join c");
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	agent_begin(&producer, "channel", "create c replace");
 	agent_answers(&consumer, WW_END);

@@ -40,8 +40,7 @@ SCENE_CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 {
 	start_evicted();
 	agent_tell(&producer, "acquire wait_ms=forever until_free");
-	agent_must(&consumer, WW_OK, "check 1");
-	agent_must(&consumer, WW_OK, "release");
+	agent_does(&consumer, "check 1", "release");
 	agent_answers(&producer, WW_OK);
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
 }
@@ -60,8 +59,7 @@ SCENE_CASE(channel_request_ends_a_wait, NEEDS_VALUES)
 	agent_tell(&producer, "acquire wait_ms=forever");
 	agent_must(&observer, WW_OK, "evict 0");
 	agent_answers(&producer, WW_OK);
-	agent_must(&consumer, WW_OK, "check 1");
-	agent_must(&consumer, WW_OK, "release");
+	agent_does(&consumer, "check 1", "release");
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
 }
 
@@ -92,8 +90,7 @@ SCENE_CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&first, WW_OK, "leave");
 	agent_must(&second, WW_OK, "join c");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&second, WW_OK, "hold");
-	agent_must(&second, WW_OK, "check 3");
+	agent_does(&second, "hold", "check 3");
 }
 
 static size_t count_names(void)
@@ -127,8 +124,7 @@ SCENE_CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&producer, WW_OK, "send 1");
 	MUST_EQUAL(3, count_names());
 	agent_must(&consumer, WW_OK, "take 1");
-	agent_must(&root, WW_OK, "join c observe");
-	agent_must(&root, WW_OK, "evict 0");
+	agent_does(&root, "join c observe", "evict 0");
 	agent_must(&producer, WW_OK, "send 1");
 	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
 }

@@ -24,15 +24,13 @@ SCENE_CASE(channel_reattach_goes_on, NEEDS_VALUES)
 {
 	start_all("");
 	agent_must(&producer, WW_OK, "send 3");
-	agent_must(&consumer, WW_OK, "generation 1");
-	agent_must(&consumer, WW_OK, "take 1");
+	agent_does(&consumer, "generation 1", "take 1");
 	agent_tell(&consumer, "take 4"); /* two of the first, two of the next */
 	child_kill(&producer);
 	start_next("policy=2 slots=9");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_answers(&consumer, WW_OK);
-	agent_must(&consumer, WW_OK, "generation 2");
-	agent_must(&consumer, WW_OK, "numbers 5 0");
+	agent_does(&consumer, "generation 2", "numbers 5 0");
 	agent_must(&consumer, WW_TIMED_OUT, "no_more");
 }
 
@@ -46,9 +44,7 @@ SCENE_CASE(channel_reattach_times_out, NEEDS_VALUES)
 	agent_must(&consumer, WW_TIMED_OUT, "wait wait_ms=60");
 	start_next("");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "wait wait_ms=forever");
-	agent_must(&consumer, WW_OK, "take 1");
-	agent_must(&consumer, WW_OK, "generation 2");
+	agent_does(&consumer, "wait wait_ms=forever", "take 1", "generation 2");
 }
 
 /* A frame of the former producer stays readable, and counts as held. */
@@ -60,10 +56,7 @@ SCENE_CASE(channel_reattach_keeps_held_frame, NEEDS_VALUES)
 	child_kill(&producer);
 	start_next("held=2");
 	agent_must(&producer, WW_OK, "send 2");
-	agent_must(&consumer, WW_OK, "take 1");
-	agent_must(&consumer, WW_OK, "generation 2");
-	agent_must(&consumer, WW_OK, "check 1");
-	agent_must(&consumer, WW_OK, "release");
+	agent_does(&consumer, "take 1", "generation 2", "check 1", "release");
 	agent_must(&consumer, WW_ERR_INVALID, "release");
 	agent_must(&consumer, WW_OK, "take 1");
 }
@@ -73,29 +66,22 @@ SCENE_CASE(channel_reattach_tells_of_lost_frame, NEEDS_VALUES)
 {
 	start_all("");
 	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(&consumer, WW_OK, "stream_hold");
-	agent_must(&consumer, WW_OK, "release");
+	agent_does(&consumer, "stream_hold", "release");
 	child_kill(&producer);
 	start_next("");
 	agent_must(&producer, WW_OK, "send 2");
 	agent_refuses(&consumer, WW_ERR_PEER_LOST, "never complete", "take 1");
-	agent_must(&consumer, WW_OK, "stream_hold");
-	agent_must(&consumer, WW_OK, "release");
-	agent_must(&consumer, WW_OK, "generation 2");
+	agent_does(&consumer, "stream_hold", "release", "generation 2");
 }
 
 /* A producer that closes says so, once. */
 SCENE_CASE(channel_reattach_after_close, NEEDS_VALUES)
 {
 	start_all("");
-	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&producer, WW_OK, "leave");
-	agent_must(&producer, WW_OK, "create c replace");
-	agent_must(&producer, WW_OK, "send 1");
+	agent_does(&producer, "send 1", "leave", "create c replace", "send 1");
 	agent_must(&consumer, WW_OK, "take 1");
 	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
-	agent_must(&consumer, WW_OK, "take 1");
-	agent_must(&consumer, WW_OK, "generation 2");
+	agent_does(&consumer, "take 1", "generation 2");
 }
 
 /* The former producer lives, and has lost its name. */
@@ -107,22 +93,18 @@ SCENE_CASE(channel_reattach_to_replacement, NEEDS_VALUES)
 	agent_must(&producer, WW_OK, "send 1");
 	agent_begin(&next, "channel", "create c replace");
 	agent_must(&next, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "take 2");
-	agent_must(&consumer, WW_OK, "generation 2");
+	agent_does(&consumer, "take 2", "generation 2");
 }
 
 /* What it expects must hold of each producer; then it can be tried again. */
 SCENE_CASE(channel_reattach_refuses, NEEDS_VALUES)
 {
 	start_all("type=one");
-	agent_must(&consumer, WW_OK, "leave");
-	agent_must(&consumer, WW_OK, "join c reattach type=one");
+	agent_does(&consumer, "leave", "join c reattach type=one");
 	child_kill(&producer);
 	start_next("type=two");
 	agent_refuses(&consumer, WW_ERR_MISMATCH, "two", "no_more wait_ms=forever");
-	agent_must(&producer, WW_OK, "leave");
-	agent_must(&producer, WW_OK, "create c replace type=one");
-	agent_must(&producer, WW_OK, "send 1");
+	agent_does(&producer, "leave", "create c replace type=one", "send 1");
 	agent_must(&consumer, WW_OK, "take 1");
 }
 
@@ -144,8 +126,7 @@ SCENE_CASE(channel_reattach_keeps_eventfd, NEEDS_VALUES)
 SCENE_CASE(channel_eventfd_shows_end, NEEDS_VALUES)
 {
 	start_all("");
-	agent_must(&consumer, WW_OK, "leave");
-	agent_must(&consumer, WW_OK, "join c");
+	agent_does(&consumer, "leave", "join c");
 	agent_tell(&consumer, "watch_to 1 1");
 	child_kill(&producer);
 	agent_answers(&consumer, WW_ERR_PEER_LOST);

@@ -34,8 +34,7 @@ static void streams_wait(const char *ours, const char *theirs, bool are_trusted)
 {
 	start_users(ours, theirs);
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumer, WW_OK, "hold");
-	agent_must(&consumer, WW_OK, "stream_release");
+	agent_does(&consumer, "hold", "stream_release");
 	agent_must(&producer, are_trusted ? WW_OK : WW_TIMED_OUT, "acquire stream");
 	agent_must(&producer, are_trusted ? WW_NOT_READY : WW_OK, "stream_query");
 	agent_must(&consumer, WW_OK, "go");
@@ -72,8 +71,7 @@ SCENE_CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
 	struct child consumers[2];
 
 	channel_start(&producer, NULL);
-	agent_must(&producer, WW_OK, "user 61001 61001");
-	agent_must(&producer, WW_OK, "create c slots=1 mode=0644");
+	agent_does(&producer, "user 61001 61001", "create c slots=1 mode=0644");
 	for (int i = 0; i < 2; i++) {
 		channel_start(&consumers[i], NULL);
 		agent_must(&consumers[i], WW_OK, i ? "user 61002 61002" : "user 61001 61001");
@@ -81,8 +79,7 @@ SCENE_CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
 	}
 	agent_must(&producer, WW_OK, "send 1");
 	for (int i = 0; i < 2; i++) {
-		agent_must(&consumers[i], WW_OK, "hold");
-		agent_must(&consumers[i], WW_OK, "stream_release");
+		agent_does(&consumers[i], "hold", "stream_release");
 	}
 	agent_must(&producer, WW_TIMED_OUT, "acquire stream");
 	agent_must(&consumers[1], WW_OK, "go");

@@ -80,9 +80,7 @@ KIND_CASE(foreign_wrapped_anew_while_held, WW_CAP_FOREIGN)
 	pattern_verify(memories[1], 2 + 500);
 	pattern_write(memories[1], 3);
 	ww_memory_unref(memories[1]);
-	agent_must(&owner, WW_OK, "drop");
-	agent_must(&owner, WW_OK, "wrap 500 1000");
-	agent_must(&owner, WW_OK, "verify 3");
+	agent_does(&owner, "drop", "wrap 500 1000", "verify 3");
 	pattern_verify(memories[3], 2 + 1500);
 	ww_memory_unref(memories[3]);
 }
@@ -182,8 +180,7 @@ SCENE_CASE(foreign_address_reused_100_times, WW_CAP_FOREIGN)
 		former = i % 2 ? memory : NULL;
 		if (!former)
 			ww_memory_unref(memory);
-		agent_must(&owner, WW_OK, "drop");
-		agent_must(&owner, WW_OK, "free");
+		agent_does(&owner, "drop", "free");
 	}
 }
 
@@ -199,8 +196,7 @@ SCENE_CASE(foreign_pool_address_reused, WW_CAP_FOREIGN)
 		memory = import();
 		pattern_verify(memory, (uint32_t)i);
 		ww_memory_unref(memory);
-		agent_must(&owner, WW_OK, "drop");
-		agent_must(&owner, WW_OK, "free");
+		agent_does(&owner, "drop", "free");
 	}
 }
 
@@ -214,9 +210,7 @@ KIND_CASE(foreign_importer_killed, WW_CAP_FOREIGN)
 	foreign_give(&reader, &token);
 	agent_must(&reader, WW_OK, "write 2");
 	child_kill(&reader);
-	agent_must(&owner, WW_OK, "check 2");
-	agent_must(&owner, WW_OK, "drop");
-	agent_must(&owner, WW_OK, "free");
+	agent_does(&owner, "check 2", "drop", "free");
 }
 
 /*

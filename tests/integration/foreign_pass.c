@@ -190,8 +190,7 @@ SCENE_CASE(foreign_small_allocations, WW_CAP_FOREIGN)
 		ww_memory *memory;
 
 		foreign_start(&owners[i]);
-		agent_must(&owners[i], WW_OK, "alloc legacy 1000 9");
-		agent_must(&owners[i], WW_OK, "free");
+		agent_does(&owners[i], "alloc legacy 1000 9", "free");
 		agent_must(&owners[i], WW_OK, "alloc legacy 3000 %zu", 10 + i);
 		agent_must(&owners[i], WW_OK, "wrap 100 1000");
 		token = foreign_token(&owners[i], "write");
@@ -334,8 +333,7 @@ KIND_CASE(foreign_of_hidden_gpu, WW_CAP_FOREIGN | NEEDS_PEER)
 	child_start(&reader, "foreign", &options);
 	foreign_give(&reader, &token);
 	agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
-	agent_must(&reader, WW_OK, "verify 1");
-	agent_must(&reader, WW_OK, "write 2");
+	agent_does(&reader, "verify 1", "write 2");
 	agent_must(&owner, WW_OK, "check 2");
 }
 
@@ -361,8 +359,7 @@ CASE(foreign_into_container, WW_CAP_FOREIGN | NEEDS_ROOT)
 	token = foreign_token(&owner, "write");
 	container_start("foreign_container", &inside, NULL);
 	foreign_give(&inside, &token);
-	agent_must(&inside, WW_OK, "verify 1");
-	agent_must(&inside, WW_OK, "write 2");
+	agent_does(&inside, "verify 1", "write 2");
 	agent_must(&owner, WW_OK, "check 2");
 	scene_end();
 }
@@ -385,8 +382,7 @@ CASE(foreign_between_equal_pids, WW_CAP_FOREIGN | NEEDS_ROOT)
 		if (i == 0) {
 			agent_refuses(&inside, WW_ERR_UNSUPPORTED, "same pid", "import write");
 		} else {
-			agent_must(&inside, WW_OK, "import write");
-			agent_must(&inside, WW_OK, "verify 1");
+			agent_does(&inside, "import write", "verify 1");
 		}
 		agent_end(&inside);
 		agent_end(&owner);

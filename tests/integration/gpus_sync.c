@@ -23,8 +23,7 @@ static void begin(void)
 		cast.is_peer &= cast.team.members[i].reaches;
 	agent_must(&cast.signaller, WW_OK, "make %s %llu 0", cast.is_peer ? "vmm" : "host",
 		(unsigned long long)(2 * MIB));
-	agent_must(&cast.signaller, WW_OK, "put m state=shared mode=0666");
-	agent_must(&cast.signaller, WW_OK, "timeline_put t");
+	agent_does(&cast.signaller, "put m state=shared mode=0666", "timeline_put t");
 	team_must(&cast.team, WW_OK, "timeline_get t");
 }
 
@@ -83,8 +82,7 @@ SCENE_CASE(sync_one_stream_follows_all, NEEDS_VALUES)
 
 		agent_must(agent, WW_OK, "make vmm %llu 0", (unsigned long long)(2 * MIB));
 		agent_must(agent, WW_OK, "timeline_put t%u", i);
-		agent_must(agent, WW_OK, "hold");
-		agent_must(agent, WW_OK, "stream_fill_signal 1 1");
+		agent_does(agent, "hold", "stream_fill_signal 1 1");
 	}
 	for (uint32_t i = 0; i < team.count; i++) {
 		char name[16];
@@ -112,9 +110,7 @@ static void kill_signaller(const char *waits)
 	char pid[32];
 
 	begin();
-	agent_must(&cast.signaller, WW_OK, "signal 3");
-	agent_must(&cast.signaller, WW_OK, "hold");
-	agent_must(&cast.signaller, WW_OK, "stream_fill_signal 1 5");
+	agent_does(&cast.signaller, "signal 3", "hold", "stream_fill_signal 1 5");
 	team_must(&cast.team, WW_OK, "%s", waits);
 	team_tell(&cast.team, "wait 5");
 	snprintf(pid, sizeof(pid), "process %d ", (int)cast.signaller.pid);

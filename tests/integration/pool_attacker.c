@@ -317,9 +317,7 @@ static void begin_company(void)
 	pool_start(&company.owner, NULL);
 	if (are_of_two_users())
 		agent_must(&company.owner, WW_OK, "user " OWNER);
-	agent_must(&company.owner, WW_OK, "pool 4096");
-	agent_must(&company.owner, WW_OK, "alloc 0 2048");
-	agent_must(&company.owner, WW_OK, "paint 0 1");
+	agent_does(&company.owner, "pool 4096", "alloc 0 2048", "paint 0 1");
 	company.token = agent_export(&company.owner, "0 write");
 	ww_wire_decode_token(company.token.bytes, &company.record);
 	if (are_of_two_users())
@@ -400,8 +398,7 @@ COMPANY_CASE(attacker_among_holders, 0)
 		agent_must(&company.owner, WW_OK, "alloc 1 2048");
 		agent_must(&company.owner, WW_ERR_LIMIT, "alloc 0 2048");
 		agent_must(&member, WW_OK, "unref 0");
-		agent_must(&company.owner, WW_OK, "alloc 0 2048");
-		agent_must(&company.owner, WW_OK, "unref 1");
+		agent_does(&company.owner, "alloc 0 2048", "unref 1");
 		company.token = agent_export(&company.owner, "0 write");
 	}
 	if (are_of_two_users()) /* the owner has taken out what nobody uses */
@@ -452,8 +449,7 @@ COMPANY_CASE(attacker_shows_marks_of_another, NEEDS_ROOT)
 	agent_must(&company.owner, WW_OK, "unref 0");
 	__atomic_store_n(&page_cell(&page, 0)->state, WW_WIRE_CELL_STATE_CLOSED, __ATOMIC_RELEASE);
 	agent_must(&company.owner, WW_ERR_LIMIT, "alloc 2 2048");
-	agent_must(&member, WW_OK, "look 0 1");
-	agent_must(&member, WW_OK, "unref 0");
+	agent_does(&member, "look 0 1", "unref 0");
 	agent_must(&company.owner, WW_OK, "alloc 2 2048");
 	MUST_OK(raw_release(&company.raw, put.id));
 	page_close(&page);
@@ -473,8 +469,7 @@ COMPANY_CASE(attacker_among_chunks, 0)
 
 	for (size_t i = 0; i < CHECK_COUNT(chunks); i++)
 		MUST_OK(put_inside("chunk", chunks[i], &first));
-	agent_must(&company.owner, WW_OK, "alloc 1 2048");
-	agent_must(&company.owner, WW_OK, "paint 1 5");
+	agent_does(&company.owner, "alloc 1 2048", "paint 1 5");
 	company.token = agent_export(&company.owner, "1 write");
 	again.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_REFUSE(WW_ERR_EXISTS, "", put_inside("chunk", "1", &first));
@@ -482,7 +477,6 @@ COMPANY_CASE(attacker_among_chunks, 0)
 		MUST_REFUSE(WW_ERR_ACCESS, "", put_inside("chunk", "1", &again));
 	pool_start(&member, NULL);
 	pool_give(&member, &company.token, 0, WW_OK);
-	agent_must(&member, WW_OK, "look 0 5");
-	agent_must(&member, WW_OK, "paint 0 6");
+	agent_does(&member, "look 0 5", "paint 0 6");
 	agent_must(&company.owner, WW_OK, "look 1 6");
 }

@@ -53,8 +53,7 @@ END_CASE(end_of_holder, 0)
 
 END_CASE(end_of_holder_with_stream, WW_CAP_STREAM_VALUE)
 {
-	agent_must(&cast.agent, WW_OK, "hold");
-	agent_must(&cast.agent, WW_OK, "release 0");
+	agent_does(&cast.agent, "hold", "release 0");
 	pool_must_be(cast.pool, 0, CHUNK);
 	child_kill(&cast.agent);
 }
@@ -98,8 +97,7 @@ static void end_inheritance(void)
 	for (int i = 0; i < 2; i++)
 		agent_must(&all.members[i], WW_OK, "look 0 %d", i);
 	pool_give(&all.members[1], &all.tokens[2], 2, WW_OK);
-	agent_must(&all.members[1], WW_OK, "look 2 2");
-	agent_must(&all.members[1], WW_OK, "paint 2 5");
+	agent_does(&all.members[1], "look 2 2", "paint 2 5");
 	token = agent_export(&all.members[1], "2 write");
 	pool_give(&all.members[0], &token, 2, WW_OK);
 	agent_must(&all.members[1], WW_OK, "unref 2");
@@ -178,8 +176,7 @@ static void begin_loss(void)
 	loss.former.group = 0;
 	scene_begin();
 	agent_begin(&loss.owner, "pool", "pool 4096");
-	agent_must(&loss.owner, WW_OK, "alloc 0 2048");
-	agent_must(&loss.owner, WW_OK, "alloc 1 1024");
+	agent_does(&loss.owner, "alloc 0 2048", "alloc 1 1024");
 	for (int i = 0; i < 2; i++)
 		agent_must(&loss.owner, WW_OK, "paint %d %d", i, i);
 	token = agent_export(&loss.owner, "0 write escrow_ms=1");
@@ -247,19 +244,15 @@ static void keep_others(void)
 		agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 3 1024");
 		agent_must(&loss.owner, WW_OK, "unref 2");
 	}
-	agent_must(&loss.owner, WW_OK, "unref 1");
-	agent_must(&loss.owner, WW_OK, "alloc 1 2048");
+	agent_does(&loss.owner, "unref 1", "alloc 1 2048");
 	agent_must(&loss.owner, WW_ERR_PEER_LOST, "export 1");
 }
 
 static void keep_streams(void)
 {
-	agent_must(&loss.owner, WW_OK, "alloc 2 1024");
-	agent_must(&loss.owner, WW_OK, "hold");
-	agent_must(&loss.owner, WW_OK, "release 2");
+	agent_does(&loss.owner, "alloc 2 1024", "hold", "release 2");
 	agent_must(&loss.owner, WW_ERR_LIMIT, "alloc 3 1024");
-	agent_must(&loss.owner, WW_OK, "go");
-	agent_must(&loss.owner, WW_OK, "alloc 3 1024");
+	agent_does(&loss.owner, "go", "alloc 3 1024");
 }
 
 /* Nor is what cannot come back waited for. */

@@ -305,16 +305,13 @@ FORGE_CASE(marks_of_an_attacker)
 		marks[i].slice = UINT64_MAX;
 		marks[i].taken = UINT64_MAX;
 	}
-	agent_must(&cast.owner, WW_OK, "alloc 2 64");
-	agent_must(&cast.owner, WW_OK, "unref 2");
-	agent_must(&cast.owner, WW_OK, "alloc 2 1024");
+	agent_does(&cast.owner, "alloc 2 64", "unref 2", "alloc 2 1024");
 	/*
 	 * More imports than were expected, and of another slice: 1 is free as soon as its owner
 	 * wants it so.
 	 */
 	marks[1].taken = (UINT64_C(1) << 20) + 5000;
-	agent_must(&cast.owner, WW_OK, "unref 1");
-	agent_must(&cast.owner, WW_OK, "alloc 1 896");
+	agent_does(&cast.owner, "unref 1", "alloc 1 896");
 	ww_memory_unref(slice);
 	agent_must(&cast.owner, WW_OK, "unref 2");
 }
@@ -335,8 +332,7 @@ CASE(marks_that_are_none, 0)
 		slice = must_import(&cast.tokens[0], 0);
 		header = find_page("WWPOOLMK", &cast.tokens[0]);
 		header[places[i]] ^= 0x41;
-		agent_must(&cast.owner, WW_OK, "alloc 2 64");
-		agent_must(&cast.owner, WW_OK, "unref 2");
+		agent_does(&cast.owner, "alloc 2 64", "unref 2");
 		header[places[i]] ^= 0x41;
 		ww_memory_unref(slice);
 		end();

@@ -45,8 +45,7 @@ POOL_CASE(known_pool_needs_no_broker, 0, CHUNK, 0)
 	for (int i = 0; i < 2; i++)
 		pool_give(&agent, &tokens[i], i, WW_OK);
 	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "look 1 2");
+	agent_does(&agent, "look 0 1", "look 1 2");
 	ww_memory_unref(first);
 	ww_memory_unref(later);
 }
@@ -106,9 +105,7 @@ SCENE_CASE(known_pool_outlives_its_owner, 0)
 	pool_start(&owner, NULL);
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
-	agent_must(&owner, WW_OK, "pool 2048");
-	agent_must(&owner, WW_OK, "alloc 0 1024");
-	agent_must(&owner, WW_OK, "paint 0 5");
+	agent_does(&owner, "pool 2048", "alloc 0 1024", "paint 0 5");
 	tokens[0] = agent_export(&owner, "0 write");
 	agent_must(&owner, WW_OK, "tell write");
 	tokens[1] = agent_hear_token(&owner);

@@ -104,8 +104,7 @@ static void use_later_token(ww_pool *pool, bool has_looked)
 	if (has_looked)
 		pool_must_be(pool, CHUNK, 0);
 	two = slice_token_for(slice, 1, 0);
-	agent_must(&agents[0], WW_OK, "unref 0");
-	agent_must(&agents[0], WW_OK, "unref 1");
+	agent_does(&agents[0], "unref 0", "unref 1");
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "in flight");
@@ -366,8 +365,7 @@ POOL_CASE(release_by_holder, WW_CAP_STREAM_VALUE, CHUNK, 0)
 	pool_start(&agent, NULL);
 	pool_lend(&agent, slice, WW_ACCESS_WRITE, 0);
 	ww_memory_unref(slice);
-	agent_must(&agent, WW_OK, "hold");
-	agent_must(&agent, WW_OK, "release 0");
+	agent_does(&agent, "hold", "release 0");
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "helper");
 	agent_must(&agent, WW_OK, "go");
@@ -416,9 +414,7 @@ POOL_CASE(release_of_one_import, WW_CAP_STREAM_VALUE, CHUNK, 0)
 	pool_give(&agent, &token, 0, WW_OK);
 	pool_give(&agent, &token, 1, WW_OK);
 	ww_memory_unref(slices[0]);
-	agent_must(&agent, WW_OK, "hold");
-	agent_must(&agent, WW_OK, "release 0");
-	agent_must(&agent, WW_OK, "unref 1");
+	agent_does(&agent, "hold", "release 0", "unref 1");
 	pool_must_be(pool, CHUNK / 2, CHUNK / 2);
 	pool_has_no_room(pool, 256, "helper");
 	/* Nor by a call while the stream lags. */
@@ -567,8 +563,7 @@ POOL_CASE(holder_comes_again, 0, CHUNK, 0)
 	for (int i = 0; i < 3; i++)
 		ww_memory_unref(slices[i]);
 	pool_must_be(pool, 0, 28 * KIB);
-	agent_must(&agents[0], WW_OK, "unref 0");
-	agent_must(&agents[0], WW_OK, "unref 1");
+	agent_does(&agents[0], "unref 0", "unref 1");
 	pool_must_be(pool, 0, 16 * KIB);
 }
 
@@ -597,8 +592,7 @@ POOL_CASE(trim_gives_back, 0, 0, 0)
 		ww_memory_unref(slices[i]);
 	MUST_OK(ww_pool_trim(pool, 0, &bytes));
 	MUST_EQUAL(0, bytes);
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "unref 1");
+	agent_does(&agent, "unref 0", "unref 1");
 	/* Two are to be had, one shall stay; the other process still has it mapped. */
 	MUST_OK(ww_pool_trim(pool, 2 * CHUNK, &bytes));
 	MUST_EQUAL(CHUNK, bytes);
@@ -608,8 +602,7 @@ POOL_CASE(trim_gives_back, 0, 0, 0)
 	/* Until it imports something else. */
 	slices[0] = slice_make(pool, CHUNK, 7);
 	pool_lend(&agent, slices[0], WW_ACCESS_READ, 0);
-	agent_must(&agent, WW_OK, "look 0 7");
-	agent_must(&agent, WW_OK, "look 2 2");
+	agent_does(&agent, "look 0 7", "look 2 2");
 	chunks_in_broker(2);
 	for (int i = 0; i < 3; i += 2) {
 		ww_memory_unref(slices[i]);
@@ -636,8 +629,7 @@ SCENE_CASE(pool_goes_before_its_slices, 0)
 	pattern_verify(slices[1], 2);
 	ww_memory_unref(slices[1]);
 	/* Now it is gone, and gives nothing more; what was imported stays. */
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
+	agent_does(&agent, "look 0 1", "unref 0");
 	agent_end(&agent);
 	pool_start(&agent, NULL);
 	pool_give(&agent, &tokens[1], 0, WW_ERR_NOT_FOUND);
@@ -650,9 +642,7 @@ static void start_with_chunk(struct child *agent, ww_memory *slice)
 {
 	pool_start(agent, NULL);
 	pool_lend(agent, slice, WW_ACCESS_READ, 0);
-	agent_must(agent, WW_OK, "note 0");
-	agent_must(agent, WW_OK, "unref 0");
-	agent_must(agent, WW_OK, "mapped");
+	agent_does(agent, "note 0", "unref 0", "mapped");
 }
 
 SCENE_CASE(closed_pool_is_unmapped_with_the_last_slice, 0)
@@ -665,12 +655,10 @@ SCENE_CASE(closed_pool_is_unmapped_with_the_last_slice, 0)
 	pool_lend(&agent, slice, WW_ACCESS_READ, 0);
 	/* Another reference than the last one closes nothing. */
 	ww_pool_unref(ww_pool_ref(pool));
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "mapped");
+	agent_does(&agent, "unref 0", "mapped");
 	pool_lend(&agent, slice, WW_ACCESS_READ, 0);
 	ww_pool_unref(pool);
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
+	agent_does(&agent, "look 0 1", "unref 0");
 	agent_must(&agent, WW_NOT_READY, "mapped");
 }
 
@@ -681,8 +669,7 @@ SCENE_CASE(pool_closed_later_is_unmapped_when_memory_is_made, 0)
 	struct child agent;
 
 	start_with_chunk(&agent, slice);
-	agent_must(&agent, WW_OK, "make 1");
-	agent_must(&agent, WW_OK, "mapped");
+	agent_does(&agent, "make 1", "mapped");
 	ww_pool_unref(pool);
 	agent_must(&agent, WW_OK, "make 2");
 	agent_must(&agent, WW_NOT_READY, "mapped");

@@ -47,8 +47,7 @@ POOL_CASE(name_keeps_its_slice, 0, CHUNK, 0)
 	agent_must(&agents[0], WW_ERR_NOT_FOUND, "fetch 1 n");
 	for (int i = 0; i < 2; i++) {
 		pool_must_be(pool, 0, CHUNK);
-		agent_must(&agents[i], WW_OK, "look 0 1");
-		agent_must(&agents[i], WW_OK, "unref 0");
+		agent_does(&agents[i], "look 0 1", "unref 0");
 	}
 	pool_must_be(pool, 0, 0);
 }
@@ -152,8 +151,7 @@ POOL_CASE(name_is_refused, 0, CHUNK, 0)
 	agent_begin(&agent, "pool", "fetch 0 n");
 	agent_must(&agent, WW_OK, "look 0 2");
 	agent_must(&agent, WW_ERR_ACCESS, "name 0 mine");
-	agent_must(&agent, WW_OK, "remove n");
-	agent_must(&agent, WW_OK, "remove memory");
+	agent_does(&agent, "remove n", "remove memory");
 	MUST_OK(ww_memory_put(slices[1], scene.broker, "m", PUT(.mode = 0640), 0, NULL));
 	agent_must(&agent, WW_OK, "remove m");
 	for (int i = 0; i < 2; i++)
@@ -202,8 +200,7 @@ POOL_CASE(name_and_token_in_flight, 0, CHUNK, 0)
 	name_slice(slice, "n", 0);
 	ww_memory_unref(slice);
 	agent_begin(&agent, "pool", "fetch 0 n");
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "remove n");
+	agent_does(&agent, "unref 0", "remove n");
 	pool_must_be(pool, 0, CHUNK);
 	pool_show(&agent, &token, 0, 1);
 	pool_must_be(pool, 0, 0);
@@ -227,10 +224,7 @@ POOL_CASE(name_outlives_revoked_tokens, 0, 2 * CHUNK, 0)
 	pool_give(&agent, &passed, 0, WW_ERR_NOT_FOUND);
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
-	agent_must(&agent, WW_OK, "fetch 0 n");
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "remove n");
+	agent_does(&agent, "fetch 0 n", "look 0 1", "unref 0", "remove n");
 }
 
 /* A delivery gives the slice a second number, and the name keeps the first one. */
@@ -253,10 +247,7 @@ POOL_CASE(name_of_a_slice_with_a_delivery, 0, CHUNK, 0)
 	ww_memory_unref(slice);
 	for (int i = 0; i < 2; i++)
 		pool_must_be(pool, 0, CHUNK / 2);
-	agent_must(&agent, WW_OK, "fetch 0 n");
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "remove n");
+	agent_does(&agent, "fetch 0 n", "look 0 1", "unref 0", "remove n");
 	pool_must_be(pool, 0, 0);
 }
 
@@ -287,8 +278,7 @@ POOL_CASE(name_follows_a_revocation_that_failed, 0, CHUNK, 0)
 	revoke_in_vain(slice);
 	name_slice(slice, "more", 0);
 	pool_must_be(pool, CHUNK, 0);
-	agent_must(&agent, WW_OK, "fetch 0 n");
-	agent_must(&agent, WW_OK, "unref 0");
+	agent_does(&agent, "fetch 0 n", "unref 0");
 	revoke_in_vain(slice);
 	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
 	ww_memory_unref(slice);
@@ -332,9 +322,7 @@ POOL_CASE(name_of_a_cancelled_put, 0, CHUNK, 0)
 	cancel_put(pool, false);
 	pool_must_be(pool, 0, CHUNK);
 	agent_begin(&agent, "pool", "fetch 0 n");
-	agent_must(&agent, WW_OK, "look 0 1");
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "remove n");
+	agent_does(&agent, "look 0 1", "unref 0", "remove n");
 	pool_must_be(pool, 0, 0);
 	cancel_put(pool, true);
 	pool_must_be(pool, 0, 0);
@@ -446,11 +434,7 @@ static void end_owner(enum pool_end_by how)
 
 	pool_start(&owner, NULL);
 	pool_start(&reader, NULL);
-	agent_must(&owner, WW_OK, "pool 2048");
-	agent_must(&owner, WW_OK, "alloc 0 4");
-	agent_must(&owner, WW_OK, "paint 0 1");
-	agent_must(&owner, WW_OK, "name 0 n");
-	agent_must(&owner, WW_OK, "unref 0");
+	agent_does(&owner, "pool 2048", "alloc 0 4", "paint 0 1", "name 0 n", "unref 0");
 	agent_must(&reader, WW_OK, "fetch 0 n");
 	if (how == BY_CLOSE)
 		agent_must(&owner, WW_OK, "close");
@@ -460,8 +444,7 @@ static void end_owner(enum pool_end_by how)
 		child_kill(&owner);
 	MUST(COMES_TRUE(!is_there("n")));
 	agent_must(&reader, WW_ERR_NOT_FOUND, "fetch 1 n");
-	agent_must(&reader, WW_OK, "look 0 1");
-	agent_must(&reader, WW_OK, "unref 0");
+	agent_does(&reader, "look 0 1", "unref 0");
 }
 
 SCENE_CASE_CALL(name_ends_with_its_closed_pool, 0, end_owner(BY_CLOSE))
@@ -476,10 +459,7 @@ SCENE_CASE(name_ends_before_a_delivery, 0)
 
 	pool_start(&owner, NULL);
 	pool_start(&reader, NULL);
-	agent_must(&owner, WW_OK, "pool 2048");
-	agent_must(&owner, WW_OK, "alloc 0 4");
-	agent_must(&owner, WW_OK, "paint 0 1");
-	agent_must(&owner, WW_OK, "name 0 n");
+	agent_does(&owner, "pool 2048", "alloc 0 4", "paint 0 1", "name 0 n");
 	agent_tell(&owner, "export 0 delivery uses=1");
 	token = agent_hear_token(&owner);
 	agent_answers(&owner, WW_OK);
@@ -500,12 +480,9 @@ POOL_CASE(name_survives_the_broker, 0, CHUNK, 0)
 	for (int i = 0; i < 2; i++) {
 		scene_restart_broker();
 		pool_must_be(pool, 0, CHUNK);
-		agent_must(&agent, WW_OK, "unref 0");
-		agent_must(&agent, WW_OK, "fetch 0 n");
-		agent_must(&agent, WW_OK, "look 0 1");
+		agent_does(&agent, "unref 0", "fetch 0 n", "look 0 1");
 	}
-	agent_must(&agent, WW_OK, "unref 0");
-	agent_must(&agent, WW_OK, "remove n");
+	agent_does(&agent, "unref 0", "remove n");
 	scene_restart_broker();
 	pool_must_be(pool, 0, 0);
 }

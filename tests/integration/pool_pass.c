@@ -72,8 +72,7 @@ PASS_CASE(pass_counts_imports)
 	agent_must(&cast.agents[0], WW_OK, "same 0 1");
 	cast.slice = ww_memory_unref(cast.slice);
 	pool_has_no_room(cast.pool, 256, "");
-	agent_must(&cast.agents[0], WW_OK, "unref 0");
-	agent_must(&cast.agents[0], WW_OK, "look 1 1");
+	agent_does(&cast.agents[0], "unref 0", "look 1 1");
 	pool_has_no_room(cast.pool, 256, "");
 	agent_must(&cast.agents[0], WW_OK, "unref 1");
 	cast.slice = slice_make(cast.pool, CHUNK, 2);
@@ -159,8 +158,7 @@ PASS_CASE(pass_on_by_holder)
 	token = agent_export(&cast.agents[0], "0 write");
 	pool_give(&cast.agents[1], &token, 3, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
-	agent_must(&cast.agents[1], WW_OK, "look 3 1");
-	agent_must(&cast.agents[1], WW_OK, "paint 3 2");
+	agent_does(&cast.agents[1], "look 3 1", "paint 3 2");
 	pool_has_no_room(cast.pool, 256, "");
 	/* To and fro: who had it before has it again. */
 	token = agent_export(&cast.agents[1], "3");
@@ -188,8 +186,7 @@ PASS_CASE(pass_for_reading)
 	agent_must(&cast.agents[1], WW_OK, "look 0 1");
 	/* The same process may get more by another token; what it has for reading stays so. */
 	pool_lend(&cast.agents[0], cast.slice, WW_ACCESS_WRITE, 1);
-	agent_must(&cast.agents[0], WW_OK, "paint 1 5");
-	agent_must(&cast.agents[0], WW_OK, "look 0 5");
+	agent_does(&cast.agents[0], "paint 1 5", "look 0 5");
 	agent_must(&cast.agents[1], WW_OK, "look 0 5");
 	pattern_verify(cast.slice, 5);
 }

@@ -33,8 +33,7 @@ POOL_CASE(revoked_slice, 0, CHUNK, 4)
 	}
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK); /* the first one has it by its old number */
-	agent_must(&agents[0], WW_OK, "look 0 1");
-	agent_must(&agents[0], WW_OK, "unref 0");
+	agent_does(&agents[0], "look 0 1", "unref 0");
 	pool_comes_to(pool, 0, 0);
 }
 
@@ -113,9 +112,7 @@ SCENE_CASE(object_of_slice, 0)
 
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
-	agent_must(&agents[0], WW_OK, "pool 2048");
-	agent_must(&agents[0], WW_OK, "alloc 0 2048");
-	agent_must(&agents[0], WW_OK, "paint 0 7");
+	agent_does(&agents[0], "pool 2048", "alloc 0 2048", "paint 0 7");
 	token = agent_export(&agents[0], "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
 	MUST_EQUAL(CHUNK, info.span_bytes);
@@ -143,8 +140,7 @@ SCENE_CASE(object_of_slice_is_let_go_of, 0)
 	ww_object *object;
 
 	pool_start(&agent, NULL);
-	agent_must(&agent, WW_OK, "pool 2048");
-	agent_must(&agent, WW_OK, "alloc 0 2048");
+	agent_does(&agent, "pool 2048", "alloc 0 2048");
 	token = agent_export(&agent, "0 write uses=1");
 	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
 	agent_must(&agent, WW_OK, "unref 0");
@@ -170,9 +166,7 @@ static ww_status map_slice(ww_object *object, uint32_t access, ww_memory **out_m
 static void start_owner(struct child *agent)
 {
 	pool_start(agent, NULL);
-	agent_must(agent, WW_OK, "pool 2048 slices=4");
-	agent_must(agent, WW_OK, "alloc 0 2048");
-	agent_must(agent, WW_OK, "paint 0 7");
+	agent_does(agent, "pool 2048 slices=4", "alloc 0 2048", "paint 0 7");
 }
 
 static ww_object *hold_slice_of(struct child *owner, struct ww_token *out_token)
@@ -273,10 +267,7 @@ SCENE_CASE(object_of_slice_in_mapped_chunk, 0)
 	OWN(memory) ww_memory *memory;
 
 	pool_start(&owner, NULL);
-	agent_must(&owner, WW_OK, "pool 2048");
-	agent_must(&owner, WW_OK, "alloc 0 1024");
-	agent_must(&owner, WW_OK, "alloc 1 1024");
-	agent_must(&owner, WW_OK, "paint 1 9");
+	agent_does(&owner, "pool 2048", "alloc 0 1024", "alloc 1 1024", "paint 1 9");
 	tokens[0] = agent_export(&owner, "0 write");
 	tokens[1] = agent_export(&owner, "1 write uses=1");
 	MUST_OK(scene_import(&tokens[0], WW_ACCESS_WRITE, &other));
@@ -301,8 +292,7 @@ SCENE_CASE(object_of_revoked_slice_is_mapped, 0)
 
 	start_owner(&owner);
 	object = hold_slice_of(&owner, &token);
-	agent_must(&owner, WW_OK, "revoke 0");
-	agent_must(&owner, WW_OK, "unref 0");
+	agent_does(&owner, "revoke 0", "unref 0");
 	agent_must(&owner, WW_ERR_LIMIT, "alloc 0 2048");
 	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
 	ww_object_unref(object);

@@ -107,12 +107,10 @@ SCENE_CASE(service_forged_client_is_forgotten, NEEDS_VALUES)
 	service_start_all(&server, NULL, 0, "clients=2 idle");
 	child_start(&forger, "role_service_forger", NULL);
 	child_hear(&forger, "put");
-	agent_must(&server, WW_OK, "serve");
-	agent_must(&server, WW_OK, "clients 2");
+	agent_does(&server, "serve", "clients 2");
 	child_kill(&forger);
 	scene_has_holders(2);
 	service_start(&client, NULL);
-	agent_must(&client, WW_OK, "open s");
-	agent_must(&client, WW_OK, "many 10");
+	agent_does(&client, "open s", "many 10");
 	agent_must(&server, WW_OK, "clients 1");
 }

@@ -124,8 +124,7 @@ AFTER_CASE(service_lanes_of_others_that_wait_harm_nobody)
 
 	for (int i = 0; i < 2; i++) {
 		service_start(&hostile[i], NULL);
-		agent_must(&hostile[i], WW_OK, "open s");
-		agent_must(&hostile[i], WW_OK, "fill_lanes t");
+		agent_does(&hostile[i], "open s", "fill_lanes t");
 	}
 	agent_must(&waiting.victim, WW_OK, "many 2000");
 	child_kill(&hostile[0]);
@@ -203,9 +202,7 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 	client_waits(&clients[0], service, "2000 2000", "t", 0);
 	/* A client of the own user, with a timeline of another one. */
 	service_start(&signaller, NULL);
-	agent_must(&signaller, WW_OK, "user 2000 2000");
-	agent_must(&signaller, WW_OK, "timeline u");
-	agent_must(&signaller, WW_OK, "submit_signal 1");
+	agent_does(&signaller, "user 2000 2000", "timeline u", "submit_signal 1");
 	client_waits(&clients[0], service, NULL, "u", 0);
 	agent_must(&signaller, WW_OK, "go");
 	agent_end(&signaller);

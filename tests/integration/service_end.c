@@ -18,8 +18,7 @@ SCENE_CASE(service_passes_calls, NEEDS_VALUES)
 		agent_tell(&clients[i], "many 2000");
 	for (int i = 0; i < 3; i++)
 		agent_answers(&clients[i], WW_OK);
-	agent_must(&clients[0], WW_OK, "make host 65536 0");
-	agent_must(&clients[0], WW_OK, "mark 7");
+	agent_does(&clients[0], "make host 65536 0", "mark 7");
 }
 
 /* The call of one client that runs for ever, and one that floods, are nothing to another. */
@@ -34,8 +33,7 @@ SCENE_CASE(service_is_fair, NEEDS_VALUES)
 SCENE_CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
 {
 	service_start_all(&server, clients, 2, "");
-	agent_must(&clients[0], WW_OK, "submit hold");
-	agent_must(&clients[0], WW_OK, "started");
+	agent_does(&clients[0], "submit hold", "started");
 	agent_tell(&clients[1], "many 10");
 	child_kill(&clients[0]);
 	agent_answers(&clients[1], WW_OK);
@@ -48,8 +46,7 @@ SCENE_CASE(service_killed_client_leaves_its_batch, NEEDS_VALUES)
 {
 	service_start_all(&server, clients, 3, "");
 	agent_must(&clients[0], WW_OK, "submit pair");
-	agent_must(&server, WW_OK, "clients 3");
-	agent_must(&server, WW_OK, "taken 1");
+	agent_does(&server, "clients 3", "taken 1");
 	child_kill(&clients[0]);
 	agent_must(&server, WW_OK, "clients 2");
 	agent_tell(&clients[1], "call pair");
@@ -81,9 +78,7 @@ SCENE_CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
 	agent_must(&victim, WW_OK, "call nop");
 	with_victim = scene_info().objects;
 	for (int i = 0; i < WW_SERVICE_KEEP_MEMORIES; i++) {
-		agent_must(&victim, WW_OK, "make host 65536 0");
-		agent_must(&victim, WW_OK, "mark 7");
-		agent_must(&victim, WW_OK, "drop");
+		agent_does(&victim, "make host 65536 0", "mark 7", "drop");
 	}
 	scene_has_objects(with_victim + WW_SERVICE_KEEP_MEMORIES);
 	child_kill(&victim);
@@ -98,8 +93,7 @@ SCENE_CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 	const char *name;
 
 	service_start_all(&server, clients, 1, "");
-	agent_must(client, WW_OK, "submit hold");
-	agent_must(client, WW_OK, "started");
+	agent_does(client, "submit hold", "started");
 	agent_tell(client, "wait");
 	name = agent_kill(&server);
 	agent_answers_with(client, WW_ERR_PEER_LOST, name);
@@ -141,17 +135,14 @@ SCENE_CASE(service_replaced_server_ends, NEEDS_VALUES)
 	struct child next;
 
 	service_start_all(&server, clients, 2, "");
-	agent_must(client, WW_OK, "submit hold");
-	agent_must(client, WW_OK, "started");
+	agent_does(client, "submit hold", "started");
 	agent_must(&clients[1], WW_OK, "submit nop");
 	agent_begin(&next, "service", "create s replace");
 	agent_must(client, WW_OK, "cancel");
 	agent_must(&clients[1], WW_OK, "wait");
 	agent_must(&server, WW_END, "served");
 	agent_refuses(&clients[1], WW_ERR_UNAVAILABLE, "was replaced", "call nop");
-	agent_must(client, WW_OK, "leave");
-	agent_must(client, WW_OK, "open s");
-	agent_must(client, WW_OK, "call nop");
+	agent_does(client, "leave", "open s", "call nop");
 }
 
 /* It sleeps until a call comes. */
@@ -187,9 +178,7 @@ SCENE_CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
 	agent_refuses(&clients[2], WW_ERR_LIMIT, "clients_per_uid_max", "call nop");
 	agent_must(&clients[0], WW_OK, "leave");
 	agent_must(&server, WW_OK, "clients 1");
-	agent_must(&clients[2], WW_OK, "leave");
-	agent_must(&clients[2], WW_OK, "open s");
-	agent_must(&clients[2], WW_OK, "call nop");
+	agent_does(&clients[2], "leave", "open s", "call nop");
 }
 
 SCENE_CASE(service_drains_for_clients, NEEDS_VALUES)
@@ -218,8 +207,7 @@ SCENE_CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
 	agent_begin(&server, "service", "user 1000 1000");
 	agent_must(&server, WW_OK, "create s mode=0666");
 	agent_begin(client, "service", "user 2000 2000");
-	agent_must(client, WW_OK, "open s");
-	agent_must(client, WW_OK, "many 100");
+	agent_does(client, "open s", "many 100");
 }
 
 /* --- processes that are killed at random, while calls go on --- */

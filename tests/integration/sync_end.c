@@ -22,9 +22,7 @@ static void begin(void)
 {
 	scene_begin();
 	agent_begin(&cast.signaller, "sync", "create 0");
-	agent_must(&cast.signaller, WW_OK, "put 0 x");
-	agent_must(&cast.signaller, WW_OK, "signal 0 3");
-	agent_must(&cast.signaller, WW_OK, "export 0");
+	agent_does(&cast.signaller, "put 0 x", "signal 0 3", "export 0");
 	snprintf(cast.pid, sizeof(cast.pid), "process %d ", (int)cast.signaller.pid);
 	for (int i = 0; i < 2; i++)
 		sync_start(&cast.waiters[i], NULL);
@@ -60,8 +58,7 @@ static void both_are_told(void)
 	for (int i = 0; i < 2; i++) {
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 9 wait_ms=forever");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "query 0 9");
-		agent_must(&cast.waiters[i], WW_OK, "wait 0 3 wait_ms=forever");
-		agent_must(&cast.waiters[i], WW_OK, "query 0 1");
+		agent_does(&cast.waiters[i], "wait 0 3 wait_ms=forever", "query 0 1");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "query 0 4");
 		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "export 0");
 	}
@@ -82,8 +79,7 @@ END_CASE(end_by_kill, 0)
 /* Streams wait, some of them beside a value that a stream of the dead was about to signal. */
 END_CASE(end_by_kill_with_streams, NEEDS_VALUES)
 {
-	agent_must(&cast.signaller, WW_OK, "hold");
-	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
+	agent_does(&cast.signaller, "hold", "stream_signal 0 5");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 wait_ms=forever");
 	agent_must(&cast.waiters[1], WW_OK, "stream_wait 0 9 unsubmitted");
 	both_wait(5);
@@ -113,8 +109,7 @@ END_CASE(end_in_order, 0)
 	agent_must(&cast.signaller, WW_OK, "unref 0");
 	for (int i = 0; i < 2; i++) {
 		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, "closed");
-		agent_must(&cast.waiters[i], WW_OK, "wait 0 3");
-		agent_must(&cast.waiters[i], WW_OK, "is 0 closed 3 3");
+		agent_does(&cast.waiters[i], "wait 0 3", "is 0 closed 3 3");
 	}
 	agent_end(&cast.signaller);
 	for (int i = 0; i < 2; i++) {
@@ -126,8 +121,7 @@ END_CASE(end_in_order, 0)
 /* Let go of while a stream has yet to signal: that value still comes. */
 END_CASE(end_with_stream_pending, NEEDS_VALUES)
 {
-	agent_must(&cast.signaller, WW_OK, "hold");
-	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
+	agent_does(&cast.signaller, "hold", "stream_signal 0 5");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5");
 	agent_must(&cast.waiters[1], WW_OK, "stream_wait 0 6 unsubmitted");
 	agent_must(&cast.signaller, WW_OK, "unref 0");
@@ -201,8 +195,7 @@ END_CASE(end_after_broker_restart, NEEDS_VALUES)
 	agent_begin(&third, "sync", "get 0 x wait_ms=forever");
 	agent_must(&cast.signaller, WW_OK, "export 0");
 	sync_pass_token(&cast.signaller, &third);
-	agent_must(&third, WW_OK, "import 1");
-	agent_must(&third, WW_OK, "is 1 live 4 4");
+	agent_does(&third, "import 1", "is 1 live 4 4");
 	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 unsubmitted");
 	both_wait(5);
 	agent_tell(&third, "wait 1 5 wait_ms=forever");

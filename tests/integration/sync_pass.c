@@ -44,8 +44,7 @@ SCENE_CASE(pass_by_token, 0)
 	agent_must(&agents[1], WW_OK, "unref 0");
 	agent_must(&agents[0], WW_OK, "export 0 uses=1");
 	sync_pass_token(&agents[0], &agents[1]);
-	agent_must(&agents[1], WW_OK, "import 0");
-	agent_must(&agents[1], WW_OK, "is 0 live 5 5");
+	agent_does(&agents[1], "import 0", "is 0 live 5 5");
 	must_follow(&agents[0], &agents[1], 6);
 }
 
@@ -58,12 +57,9 @@ SCENE_CASE(pass_by_name, 0)
 	agent_must(&agents[0], WW_OK, "put 0 x");
 	agent_must(&agents[1], WW_OK, "get 0 x");
 	must_follow(&agents[0], &agents[1], 1);
-	agent_must(&agents[1], WW_OK, "get 1 x");
-	agent_must(&agents[1], WW_OK, "wait 1 5");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	agent_does(&agents[1], "get 1 x", "wait 1 5", "unref 0");
 	agent_must(&agents[0], WW_OK, "signal 0 6");
-	agent_must(&agents[1], WW_OK, "wait 1 6");
-	agent_must(&agents[1], WW_OK, "create 2");
+	agent_does(&agents[1], "wait 1 6", "create 2");
 	agent_must(&agents[1], WW_ERR_EXISTS, "put 2 x");
 	agent_must(&agents[1], WW_ERR_ACCESS, "put 1 y");
 }
@@ -77,9 +73,7 @@ SCENE_CASE(pass_on_by_waiter, 0)
 	start_two(agents);
 	sync_start(&third, NULL);
 	agent_must(&agents[0], WW_OK, "put 0 x");
-	agent_must(&agents[1], WW_OK, "get 0 x");
-	agent_must(&agents[1], WW_OK, "export 0 escrow_ms=60000 uses=1");
-	agent_must(&agents[1], WW_OK, "unref 0");
+	agent_does(&agents[1], "get 0 x", "export 0 escrow_ms=60000 uses=1", "unref 0");
 	sync_pass_token(&agents[1], &third);
 	agent_must(&third, WW_OK, "import 0");
 	must_follow(&agents[0], &third, 1);
@@ -89,8 +83,7 @@ SCENE_CASE(pass_on_by_waiter, 0)
 	must_follow(&agents[0], &agents[1], 6);
 	agent_must(&agents[0], WW_OK, "export 0");
 	sync_pass_token(&agents[0], &third);
-	agent_must(&third, WW_OK, "import 1");
-	agent_must(&third, WW_OK, "is 1 live 10 10");
+	agent_does(&third, "import 1", "is 1 live 10 10");
 }
 
 /* More than a page of them, each under a name. */

@@ -54,8 +54,7 @@ SCENE_CASE(user_token, NEEDS_ROOT)
 
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
-	agent_must(&alice, WW_OK, "create 0");
-	agent_must(&alice, WW_OK, "put 0 x mode=0600");
+	agent_does(&alice, "create 0", "put 0 x mode=0600");
 	agent_must(&bob, WW_ERR_ACCESS, "get 0 x");
 	agent_must(&alice, WW_OK, "export 0");
 	sync_pass_token(&alice, &bob);
@@ -73,8 +72,7 @@ SCENE_CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 
 	sync_start_user(&alice, "61001 61001");
 	sync_start_user(&bob, "61002 61002");
-	agent_must(&alice, WW_OK, "create 0");
-	agent_must(&alice, WW_OK, "put 0 x mode=0644");
+	agent_does(&alice, "create 0", "put 0 x mode=0644");
 	agent_must(&bob, WW_OK, "get 0 x");
 	agent_tell(&bob, "wait 0 1 wait_ms=forever");
 	name = agent_kill(&alice);
@@ -156,8 +154,7 @@ CASE(container_signals, NEEDS_ROOT)
 	begin();
 	container_start("sync_container", &signaller, NULL);
 	container_start("sync_container", &waiter, NULL);
-	agent_must(&signaller, WW_OK, "create 0");
-	agent_must(&signaller, WW_OK, "put 0 x");
+	agent_does(&signaller, "create 0", "put 0 x");
 	agent_must(&waiter, WW_OK, "get 0 x");
 	agent_tell(&waiter, "wait 0 7 wait_ms=forever");
 	agent_must(&signaller, WW_OK, "signal 0 7");

@@ -117,8 +117,7 @@ static struct child waiters[2];
 static void start(const char *user)
 {
 	agent_begin(&signaller, "sync", "create 0");
-	agent_must(&signaller, WW_OK, "put 0 x mode=0644");
-	agent_must(&signaller, WW_OK, "signal 0 3");
+	agent_does(&signaller, "put 0 x mode=0644", "signal 0 3");
 	for (int i = 0; i < 2; i++) {
 		sync_start(&waiters[i], NULL);
 		if (user)
@@ -197,6 +196,5 @@ SCENE_CASE(write_by_raw_stream_dies_alone, NEEDS_VALUES)
 		must_have_died(&waiters[0]);
 	}
 	must_go_on();
-	agent_must(&waiters[1], WW_OK, "stream_wait 0 4");
-	agent_must(&waiters[1], WW_OK, "sync");
+	agent_does(&waiters[1], "stream_wait 0 4", "sync");
 }

@@ -45,14 +45,10 @@ SCENE_CASE(work_queue_headers_keep_nobody_away, NEEDS_VALUES)
 		offsetof(struct ww_layout_work_queue_claims, wakes));
 	MUST_OK(ww_work_queue_reject(hostile, &frame));
 	agent_begin(consumer, "work_queue", "join q 3");
-	agent_must(consumer, WW_OK, "hold 1 2");
-	agent_must(consumer, WW_OK, "done");
-	agent_must(consumer, WW_OK, "hold 2 1");
-	agent_must(consumer, WW_OK, "done");
+	agent_does(consumer, "hold 1 2", "done", "hold 2 1", "done");
 	agent_begin(&consumers[1], "work_queue", "join q 2");
 	agent_must(&consumers[1], WW_OK, "send 1");
-	agent_must(consumer, WW_OK, "hold 1 1");
-	agent_must(consumer, WW_OK, "done");
+	agent_does(consumer, "hold 1 1", "done");
 	ww_work_queue_unref(hostile);
 }
 
@@ -69,9 +65,7 @@ SCENE_CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
 	child_kill(&consumers[0]);
 	agent_answers(&consumers[1], WW_OK);
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(&consumers[1], WW_OK, "done");
-	agent_must(&consumers[1], WW_OK, "hold 2 1");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[1], "done", "hold 2 1", "done");
 }
 
 /* The other consumer sleeps in poll(), and has not met the one that is killed. */
@@ -96,14 +90,9 @@ SCENE_CASE(work_queue_totals_outlive_killed_consumer, NEEDS_VALUES)
 	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_KEEPER), 0,
 		NULL, &keeper));
 	agent_must(&producer, WW_OK, "send 3");
-	agent_must(&consumers[0], WW_OK, "hold 1 1");
-	agent_must(&consumers[0], WW_OK, "done");
-	agent_must(&consumers[0], WW_OK, "hold 2 1");
+	agent_does(&consumers[0], "hold 1 1", "done", "hold 2 1");
 	child_kill(&consumers[0]);
-	agent_must(&consumers[1], WW_OK, "hold_any");
-	agent_must(&consumers[1], WW_OK, "done");
-	agent_must(&consumers[1], WW_OK, "hold_any");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[1], "hold_any", "done", "hold_any", "done");
 	MUST_OK(ww_work_queue_info_get(keeper, &info));
 	MUST_EQUAL(3, info.published_total);
 	MUST_EQUAL(3, info.acknowledged_total);
@@ -122,10 +111,7 @@ SCENE_CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_ERR_LIMIT, "join q 3");
 	child_kill(&consumers[0]);
 	agent_must(&consumers[1], WW_OK, "join q 3 until_free"); /* the kernel reports the end */
-	agent_must(&consumers[1], WW_OK, "hold 1 2");
-	agent_must(&consumers[1], WW_OK, "done");
-	agent_must(&consumers[1], WW_OK, "hold 2 1");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[1], "hold 1 2", "done", "hold 2 1", "done");
 }
 
 /* A frame that ends whoever works on it does not end all. */
@@ -163,13 +149,10 @@ SCENE_CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
 {
 	start_all(2, "");
 	agent_must(&producer, WW_OK, "send 2");
-	agent_must(&consumers[0], WW_OK, "hold 1 1");
-	agent_must(&consumers[0], WW_OK, "stream_done");
-	agent_must(&consumers[1], WW_OK, "hold 2 1");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[0], "hold 1 1", "stream_done");
+	agent_does(&consumers[1], "hold 2 1", "done");
 	child_kill(&consumers[0]);
-	agent_must(&consumers[1], WW_OK, "hold 1 2");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[1], "hold 1 2", "done");
 }
 
 /* It left before its stream had done the work, and then that was complete. */
@@ -177,15 +160,11 @@ SCENE_CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
 {
 	start_all(1, "slots=1");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(consumer, WW_OK, "hold 1 1");
-	agent_must(consumer, WW_OK, "stream_done");
-	agent_must(consumer, WW_OK, "leave");
+	agent_does(consumer, "hold 1 1", "stream_done", "leave");
 	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=20");
 	agent_must(consumer, WW_OK, "go");
 	agent_must(&producer, WW_OK, "send 1");
-	agent_must(consumer, WW_OK, "join q 3");
-	agent_must(consumer, WW_OK, "hold 2 1");
-	agent_must(consumer, WW_OK, "done");
+	agent_does(consumer, "join q 3", "hold 2 1", "done");
 }
 
 /* --- producers --- */
@@ -197,8 +176,7 @@ SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 
 	agent_begin(&keeper, "work_queue", "create q");
 	agent_begin(&producer, "work_queue", "join q 2");
-	agent_must(&producer, WW_OK, "send 2");
-	agent_must(&producer, WW_OK, "stream_send");
+	agent_does(&producer, "send 2", "stream_send");
 	child_kill(&producer);
 	scene_has_holders(2);
 	agent_begin(consumer, "work_queue", "join q 3");
@@ -213,8 +191,7 @@ SCENE_CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 SCENE_CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 {
 	start_all(1, "");
-	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(&producer, WW_OK, "shut");
+	agent_does(&producer, "stream_send", "shut");
 	agent_tell(consumer, "poll");
 	child_kill(&producer);
 	agent_answers(consumer, WW_END);
@@ -238,14 +215,12 @@ static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t l
 SCENE_CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
 {
 	start_all(2, "");
-	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(&producer, WW_OK, "send 1");
+	agent_does(&producer, "stream_send", "send 1");
 	agent_must(&consumers[0], WW_OK, "stream_hold");
 	child_kill(&producer);
 	scene_has_holders(3);
 	agent_refuses(&consumers[0], WW_ERR_PEER_LOST, "never complete", "done");
-	agent_must(&consumers[1], WW_OK, "hold 2 1");
-	agent_must(&consumers[1], WW_OK, "done");
+	agent_does(&consumers[1], "hold 2 1", "done");
 	agent_must(&consumers[0], WW_TIMED_OUT, "no_more wait_ms=0");
 	totals_must_be(2, 1, 1);
 }
@@ -255,8 +230,7 @@ SCENE_CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
 {
 	start_all(1, "");
 	agent_must(&producer, WW_OK, "stream_send");
-	agent_must(consumer, WW_OK, "stream_hold");
-	agent_must(consumer, WW_OK, "done");
+	agent_does(consumer, "stream_hold", "done");
 	child_kill(&producer);
 	scene_has_holders(2);
 	agent_refuses(consumer, WW_ERR_PEER_LOST, "never complete", "no_more wait_ms=forever");
@@ -278,8 +252,7 @@ SCENE_CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
 	agent_must(&consumers[1], WW_OK, "take 3");
 	agent_begin(&late, "work_queue", "join q 3");
 	child_kill(&consumers[0]);
-	agent_must(&late, WW_OK, "hold 1 2");
-	agent_must(&late, WW_OK, "done");
+	agent_does(&late, "hold 1 2", "done");
 }
 
 /* The totals are in the queue's own files; what each producer has is known to the broker alone. */
@@ -335,9 +308,7 @@ SCENE_CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
 	agent_must(&agents[1], WW_ERR_ACCESS, "shut");
 	agent_must(&agents[2], WW_OK, "join q 3");
 	child_kill(&agents[1]);
-	agent_must(&agents[2], WW_OK, "hold 1 2");
-	agent_must(&agents[2], WW_OK, "done");
-	agent_must(&agents[2], WW_OK, "hold 2 1");
+	agent_does(&agents[2], "hold 1 2", "done", "hold 2 1");
 }
 
 /* --- members that are killed at random, while frames go on --- */

@@ -546,6 +546,12 @@ void agent_must(struct child *agent, ww_status expected, const char *format, ...
 	hear(agent, command, expected, "");
 }
 
+void agent_obeys(struct child *agent, const char *const *orders)
+{
+	while (*orders)
+		agent_must(agent, WW_OK, "%s", *orders++);
+}
+
 void agent_refuses(struct child *agent, ww_status expected, const char *word, const char *format,
 	...)
 {

@@ -48,6 +48,11 @@ void agent_begin(struct child *agent, const char *kind, const char *format, ...)
  * may be any status for agent_hear(). */
 void agent_must(struct child *agent, ww_status expected, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Several commands, one after the other, which it must carry out. */
+void agent_obeys(struct child *agent, const char *const *orders);
+#define agent_does(agent, ...) agent_obeys(agent, (const char *const[]){__VA_ARGS__, NULL})
+
 void agent_tell(struct child *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void agent_answers(struct child *agent, ww_status expected);
 ww_status agent_hear(struct child *agent);
