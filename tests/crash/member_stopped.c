@@ -369,13 +369,16 @@ CASE(stopped_client, 0)
 	struct child member;
 	struct child server;
 	ww_client *client;
+	ww_status status;
 
 	scene_begin();
 	child_start(&server, "role_stopped_server", NULL);
 	child_hear(&server, "ready");
 	start_and_stop(&member, "role_stopped_client");
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, LIMIT_NS, NULL, &client));
-	MUST_STATUS(WW_TIMED_OUT, call(client, A_WHILE_NS));
+	/* The server takes this call before or after the one that runs until it is cancelled. */
+	status = call(client, A_WHILE_NS);
+	MUST(status == WW_TIMED_OUT || status == WW_OK);
 	child_kill(&member);
 	MUST_OK(call(client, LIMIT_NS));
 	ww_client_unref(client);
