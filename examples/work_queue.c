@@ -60,6 +60,7 @@ static int run_worker(ww_device *device, const char *name, int crashes)
 		.struct_size = sizeof(member),
 		.role = WW_WORK_QUEUE_CONSUMER,
 		.metadata_type = "sum/1", /* a queue of other work is refused */
+		.end_after_producers = 1, /* the one that has the work, which then leaves */
 	};
 	ww_work_queue *queue;
 	ww_stream *stream;
@@ -138,7 +139,6 @@ static int run(ww_device *device, char *program)
 	check(ww_device_info_get(device, &info));
 	check(ww_work_queue_create(device, NULL, name, &params, NULL, &queue));
 	publish_jobs(device, name);
-	check(ww_work_queue_close(queue)); /* that was all */
 	waitpid(start_worker(program, crashes, info.selector, name), NULL, 0);
 	waitpid(start_worker(program, works, info.selector, name), &status, 0);
 	ww_work_queue_unref(queue);

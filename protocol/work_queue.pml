@@ -14,6 +14,8 @@
  *   - Frames are given out for the first time in the order in which they were published.
  *   - Each frame is done, because a consumer acknowledged it, or has failed after ATTEMPTS.
  *   - Nobody sleeps for ever: the producer gets its slots, and all frames are settled.
+ *   - With CLOSES, the queue is closed at any time, and the producer stays. Each consumer learns that
+ *     no frame comes any more, and then none is published, available or claimed.
  *
  * scripts/check-model searches it. With one of the WRONG_... below defined a step is done as somebody
  * might one day write it: spin must object.
@@ -21,6 +23,7 @@
  *   SLOTS, FRAMES, ATTEMPTS   how many
  *   LIVES                     how many processes have number 1, one after the other; all but the
  *                             last are killed
+ *   CLOSES                    see above
  */
 #ifndef SLOTS
 #define SLOTS 1
@@ -63,11 +66,14 @@ byte entry[CONSUMERS];     /* which process has the number: of number 1 lives 1,
 bit ended[LIVES + 1];      /* the kernel has reported it */
 bit killed[LIVES + 1];
 bit has_done[LIVES + 1];   /* its stream's work is complete */
+bit closed;
+bit holds;                 /* the producer holds a slot, or is about to */
 
 /* What is claimed of it all; no process looks at this. */
 byte has[FRAMES + 1];      /* consumers that have the frame */
 byte given_out;            /* the last frame that was given out for the first time */
 byte settled;              /* frames that are done or have failed */
+bit told_end;              /* a consumer was told that no frame comes any more */
 
 #ifdef WRONG_VOID_WHEN_KILLED
 #define IS_OVER(life) (ended[life] || killed[life])
@@ -119,6 +125,19 @@ inline ring_bell()
 	fi
 }
 
+/* A frame or a slot that is not needed any more may have been the last one. */
+inline tell_end()
+{
+#if defined(CLOSES) && !defined(WRONG_LAST_UNTOLD)
+	if
+	:: closed -> ring_bell()
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 inline wake_producer()
 {
 	if
@@ -165,8 +184,9 @@ inline end(s)
 		fi
 	};
 #ifndef WRONG_END_UNTOLD
-	wake_producer()
+	wake_producer();
 #endif
+	tell_end()
 }
 
 /* By any member. The claim is looked at before the entry. */
@@ -209,17 +229,40 @@ inline await_slot()
 #endif
 	if
 	:: seen.state != DONE && seen.state != FAILED ->
-		(producer_woken || IS_SOME(IS_ABANDONED) || IS_SOME(IS_FINISHED))
+		(producer_woken || closed || IS_SOME(IS_ABANDONED) || IS_SOME(IS_FINISHED))
 	:: else
 	fi;
 	d_step { producer_asleep = 0; producer_woken = 1 }
+}
+
+inline release()
+{
+	holds = 0;
+	tell_end()
+}
+
+/* The slot is held; or the queue is closed. One order: it says so before it looks whether. */
+inline hold()
+{
+#ifdef WRONG_HELD_UNTOLD
+	is_closed = closed;
+	holds = 1;
+#else
+	holds = 1;
+	is_closed = closed;
+#endif
+	if
+	:: is_closed -> release()
+	:: else
+	fi
 }
 
 /* Failed frames are dropped at once: none is kept. */
 inline acquire()
 {
 	do
-	:: true ->
+	:: closed -> is_closed = 1; break
+	:: !closed ->
 		slot = 0;
 		do
 		:: slot < SLOTS ->
@@ -231,7 +274,7 @@ inline acquire()
 		:: else -> break
 		od;
 		if
-		:: slot < SLOTS -> break
+		:: slot < SLOTS -> hold(); break
 		:: else ->
 			recover();
 #if SLOTS == 1
@@ -254,7 +297,13 @@ inline publish()
 		claims[slot].taker = 0;
 		claims[slot].attempts = 0
 	};
-	published = number;
+#ifdef WRONG_RELEASED_FIRST
+	holds = 0;
+	d_step { assert(!told_end); published = number };
+#else
+	d_step { assert(!told_end); published = number };
+	holds = 0;
+#endif
 #ifndef WRONG_WAKE_BEFORE_PUBLISH
 	ring_bell()
 #endif
@@ -264,17 +313,35 @@ active proctype producer()
 {
 	word seen;
 	byte number = 1, slot, at, life;
+	bit is_closed;
 
 	do
 	:: number <= FRAMES ->
 		acquire();
+		if
+		:: is_closed -> break
+		:: else
+		fi;
 		content[slot] = 0;
-		content[slot] = number;
-		publish();
-		number++
+		if
+#ifdef CLOSES
+		:: release()
+#endif
+		:: content[slot] = number;
+			publish();
+			number++
+		fi
 	:: else -> break
 	od
 }
+
+#ifdef CLOSES
+active proctype closer()
+{
+	closed = 1;
+	ring_bell()
+}
+#endif
 
 /* --- a consumer --- */
 
@@ -342,6 +409,36 @@ inline claim()
 	}
 }
 
+/* Whether no frame comes any more. Each look is for what the one before may hide. */
+inline see_end()
+{
+	ends = 0;
+#ifdef CLOSES
+	if
+	:: closed ->
+		ends = 1;
+#ifndef WRONG_HOLDS_AFTER_CLAIMS
+		ends = ends && !holds;
+#endif
+		last = published;
+		at = 0;
+		do
+		:: at < SLOTS && ends ->
+			look(at);
+			ends = !(seen.frame <= last && (seen.state == AVAILABLE || IS_CLAIM(seen)));
+			at++
+		:: else -> break
+		od;
+#ifdef WRONG_HOLDS_AFTER_CLAIMS
+		ends = ends && !holds;
+#endif
+	:: else
+	fi
+#else
+	ends = settled == FRAMES
+#endif
+}
+
 inline sleep()
 {
 #ifdef WRONG_SLEEP_AFTER_LOOK
@@ -355,8 +452,13 @@ inline sleep()
 #endif
 	if
 	:: slot == NONE ->
+		see_end();
+#ifdef CLOSES
+		(woken[me] || ends || IS_SOME(IS_ABANDONED) || IS_SOME(IS_FINISHED))
+#else
 		(woken[me] || settled == FRAMES || IS_SOME(IS_ABANDONED) ||
 			IS_SOME(IS_FINISHED))
+#endif
 	:: else
 	fi;
 	d_step { asleep[me] = 0; woken[me] = 1 }
@@ -377,6 +479,7 @@ proctype consumer(byte me; byte self)
 {
 	word seen, found;
 	byte slot, at, last, life, next;
+	bit ends;
 
 	/*
 	 * Of number 1: takes over the entry of the life before, which has ended. The ring was not known
@@ -402,11 +505,18 @@ proctype consumer(byte me; byte self)
 	:: else
 	fi;
 	do
-	:: settled == FRAMES -> break
-	:: settled < FRAMES ->
+	:: ends -> break
+	:: !ends ->
 		find();
 		if
-		:: slot == NONE -> recover(); sleep(); forget()
+		:: slot == NONE ->
+			recover();
+			see_end();
+			if
+			:: !ends -> sleep(); ends = 0
+			:: else
+			fi;
+			forget()
 		:: else ->
 			claim();
 			d_step { at = 0; last = 0; found.frame = 0; found.state = 0; found.taker = 0; found.attempts = 0 };
@@ -428,6 +538,18 @@ proctype consumer(byte me; byte self)
 			fi
 		fi
 	od;
+#ifdef CLOSES
+	atomic {
+		told_end = 1;
+		at = 0;
+		do
+		:: at < SLOTS ->
+			assert(claims[at].state == DONE || claims[at].state == FAILED);
+			at++
+		:: else -> break
+		od
+	}
+#endif
 	goto leaves;
 dies:
 	/* Killed with a frame: its GPU reads on until the kernel reports the end. */

@@ -109,7 +109,7 @@ enum {
  * @mode:           permission bits of its name, such as 0640: a process that may read may consume,
  *                  and a process that may write may also produce. 0: 0600
  * @gid:            group; 0: the caller's own; else one of the caller's groups
- * @reserved:       0
+ * @end_after_producers: of this process, as in struct ww_work_member_params
  * @flags:          WW_PUT_REPLACE of broker.h, or 0
  * @metadata_type:  what the user calls the type of the metadata, such as "job/1"; ended by a zero
  * @array:          borrowed; dtype and largest shape of every frame, in C order without gaps; it
@@ -129,7 +129,7 @@ struct ww_work_queue_params {
 	uint32_t kind;
 	uint32_t mode;
 	uint32_t gid;
-	uint32_t reserved;
+	uint32_t end_after_producers;
 	uint64_t flags;
 	char metadata_type[WW_FRAME_METADATA_TYPE_BYTES];
 	const struct ww_array *array;
@@ -163,12 +163,21 @@ WW_API ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, cons
  *                  the right to read it
  * @metadata_type:  borrowed; the type that the metadata must have; NULL: any
  * @array:          borrowed; dtype and shape that the queue must have; NULL: any
+ * @end_after_producers: of a consumer: ww_work_queue_receive() returns WW_END, though the queue was
+ *                  not closed, when so many producers have joined since the queue was made (also
+ *                  those that have left, or were killed), none of them is left, and no frame is
+ *                  available or may be given out again. 1: when the first ones have left. If
+ *                  another producer joins later, the next call receives its frames. 0: it waits for
+ *                  producers that may come
+ * @reserved:       0
  */
 struct ww_work_member_params {
 	uint32_t struct_size;
 	uint32_t role;
 	const char *metadata_type;
 	const struct ww_array *array;
+	uint32_t end_after_producers;
+	uint32_t reserved;
 };
 
 /**
@@ -246,10 +255,11 @@ WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
  * @queue:  borrowed; of the process that made it, or of a producer
  *
  * It is for the whole queue: from then on no producer joins or gets a slot. Producers can still
- * publish the frames that they hold. If there are other producers, a producer that has finished
- * only releases its queue (ww_work_queue_unref()), and the process that made the queue calls this
- * function when the last producer has finished. When all producers have left, and all frames are
- * done or have failed, consumers get WW_END.
+ * publish the frames in slots that they hold. If there are other producers, a producer that has
+ * finished only releases its queue (ww_work_queue_unref()), and the process that made the queue
+ * calls this function when the last producer has finished; or consumers are opened with
+ * end_after_producers. When no producer holds a slot, and all frames are done or have failed,
+ * consumers get WW_END; the producers need not leave. A producer of a library before 0.2.0 must.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this process may not produce); WW_ERR_FORKED.
  */
@@ -311,14 +321,14 @@ WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_fra
  *
  * The frame is passed to ww_work_queue_acknowledge() or ww_work_queue_reject().
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the queue was closed, all producers have left,
- *         and no frame is available or may be given out again); WW_ERR_PEER_LOST (once: a frame
- *         that was acknowledged before it was complete never became complete, because its producer
- *         ended; results that were computed from it are not valid. Or always: the connection to the
- *         broker broke, and the broker has told other members that this consumer ended);
- *         WW_ERR_ACCESS (this is not a consumer); WW_ERR_STATE (held_max frames are held);
- *         WW_ERR_PROTOCOL (a producer describes a frame wrongly; the frame is dropped); as
- *         ww_timeline_stream_wait(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (no frame is available or may be given out
+ *         again, and the queue was closed and no producer holds a slot, or all producers have left
+ *         as end_after_producers says); WW_ERR_PEER_LOST (once: a frame that was acknowledged
+ *         before it was complete never became complete, because its producer ended; results that
+ *         were computed from it are not valid. Or always: the connection to the broker broke, and
+ *         the broker has told other members that this consumer ended); WW_ERR_ACCESS (this is not a
+ *         consumer); WW_ERR_STATE (held_max frames are held); WW_ERR_PROTOCOL (a producer describes
+ *         a frame wrongly; the frame is dropped); as ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_frame *out_frame);
@@ -351,11 +361,12 @@ WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww
  * consumer that still reads a frame after its work must not wait for WW_END itself without this
  * call.
  *
- * It is possible when the producer of the frame has left, since then no slot is written again. The
- * frame is done as by ww_work_queue_acknowledge(), but its bytes stay mapped, and it counts as held
- * until it is acknowledged or rejected, which changes nothing else then. May be called again.
+ * It is possible when the producer of the frame has left, or the queue was closed and the producer
+ * holds no slot, since then no slot is written again. The frame is done as by
+ * ww_work_queue_acknowledge(), but its bytes stay mapped, and it counts as held until it is
+ * acknowledged or rejected, which changes nothing else then. May be called again.
  *
- * Return: WW_OK; WW_NOT_READY (the producer has not left: nothing was changed); as
+ * Return: WW_OK; WW_NOT_READY (the slot may be written again: nothing was changed); as
  *         ww_work_queue_acknowledge(), but the frame is still held.
  */
 WW_API ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *frame,

@@ -86,19 +86,21 @@ static void wake_producer(struct ww_queue_ring *ring)
 }
 
 /* A frame that no consumer gets. Return: whether it was this consumer that ended it. */
-static bool end_frame(struct ww_queue_held *held)
+static bool end_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
 {
-	bool has_ended = ww_queue_claim_end(&held->ring->claims, held->slot, &held->claim);
-
-	if (has_ended)
-		wake_producer(held->ring);
-	return has_ended;
+	if (!ww_queue_claim_end(&held->ring->claims, held->slot, &held->claim))
+		return false;
+	wake_producer(held->ring);
+	/* It may have been the last frame. */
+	if (ww_queue_roster_is_closed(&queue->roster) || ww_ring_is_closed(&held->ring->ring))
+		ww_queue_bell_ring(&queue->bell);
+	return true;
 }
 
 /* A frame that is not acknowledged. @total: of the bell, what it counts as */
-static bool end_and_count(struct ww_queue_held *held, uint64_t *total)
+static bool end_and_count(struct ww_work_queue *queue, struct ww_queue_held *held, uint64_t *total)
 {
-	bool has_ended = end_frame(held);
+	bool has_ended = end_frame(queue, held);
 
 	if (has_ended)
 		ww_queue_bell_count(total);
@@ -108,7 +110,7 @@ static bool end_and_count(struct ww_queue_held *held, uint64_t *total)
 /* A frame that never became complete. */
 static bool end_lost_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
 {
-	return end_and_count(held, &queue->bell.header->lost);
+	return end_and_count(queue, held, &queue->bell.header->lost);
 }
 
 static bool give_back(struct ww_work_queue *queue, struct ww_queue_held *held)
@@ -126,7 +128,8 @@ static ww_status open_frame(struct receiving *receiving)
 	ww_status status = describe_frame(receiving);
 
 	if (status != WW_OK) {
-		(void)end_and_count(found, &receiving->queue->bell.header->dropped);
+		(void)end_and_count(receiving->queue, found,
+			&receiving->queue->bell.header->dropped);
 		return status;
 	}
 	if (ww_frame_look(found->ring->member.cell, found->ready, false) != WW_NOT_READY)
@@ -174,7 +177,7 @@ static ww_status try_ring(struct receiving *receiving, struct ww_queue_ring *rin
 			return status;
 		/* Nobody could claim it. No honest member leaves one like that. */
 		if (found->claim.attempts == WW_QUEUE_ATTEMPTS_END) {
-			(void)end_and_count(found, &queue->bell.header->dropped);
+			(void)end_and_count(queue, found, &queue->bell.header->dropped);
 			continue;
 		}
 		if (!ww_queue_claim_take(&ring->claims, found->slot, &found->claim, queue->number))
@@ -200,16 +203,33 @@ static ww_status try_receive(struct receiving *receiving)
 
 /* --- waiting --- */
 
-/* Whether no frame comes any more. @is_closed: as it was before the frames were looked at */
+/* Whether as many producers have come as this consumer waits for. */
+static bool have_come(const struct ww_work_queue *queue, uint32_t joined)
+{
+	return queue->end_after_producers && joined >= queue->end_after_producers;
+}
+
+/* Whether a producer publishes nothing any more, and gets no slot to write. */
+static bool is_through(const struct ww_queue_ring *ring, bool is_closed)
+{
+	return (is_closed && ww_queue_ring_has_no_slots(ring)) || ww_queue_ring_is_left(ring);
+}
+
+/*
+ * Whether no frame comes any more. The claims are looked at last, see shared.h.
+ * @is_closed:  as it was before the frames were looked at
+ */
 static bool has_ended(const struct ww_work_queue *queue, bool is_closed)
 {
-	if (!is_closed || ww_queue_roster_joined(&queue->roster) != queue->newcomers.seen)
+	uint32_t joined = ww_queue_roster_joined(&queue->roster);
+
+	if (joined != queue->newcomers.seen || !(is_closed || have_come(queue, joined)))
 		return false;
 	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
 		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
 		struct ww_queue_counts counts = {0};
 
-		if (!ww_queue_ring_is_left(ring))
+		if (!is_through(ring, is_closed))
 			return false;
 		ww_queue_ring_count(ring, &counts);
 		if (counts.available + counts.claimed > 0)
@@ -404,7 +424,7 @@ static bool count_and_finish(struct ww_work_queue *queue, struct ww_queue_held *
 
 	ww_queue_total_set(total, before + 1);
 	if (value == 0) {
-		is_ours = end_frame(held);
+		is_ours = end_frame(queue, held);
 	} else {
 		is_ours = ww_queue_claim_finish(&held->ring->claims, held->slot, &held->claim,
 			value);
@@ -472,7 +492,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *fram
 
 	ww_try(enter(queue, frame, "finish"));
 	ww_try(find_held(queue, frame, &held));
-	if (!ww_queue_ring_is_left(held->ring))
+	if (!is_through(held->ring, ww_queue_roster_is_closed(&queue->roster)))
 		return WW_NOT_READY;
 	ww_eventfd_pause(queue->eventfd);
 	status = finish_held(queue, held, frame, stream);

@@ -109,6 +109,7 @@ static ww_status make_ring(struct ww_work_queue *queue, struct ww_queue_ring *ri
 	memcpy(ring->member.id, queue->timeline->page->id, sizeof(ring->member.id));
 	ring->member.cell = queue->timeline->cell;
 	ww_try(ww_ring_create(&ring->ring, ring->member.id, &size));
+	ww_queue_ring_say_slots(ring, WW_WIRE_WORK_SLOTS_NONE);
 	ww_try(ww_queue_claims_create(&ring->claims, ring->member.id, queue->form.slot_count));
 	return ww_memory_create(queue->device, &bytes, &ring->memory);
 }

@@ -7,6 +7,7 @@
  * others; and the bell to write, for all.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cancel.h"
@@ -23,6 +24,7 @@
 #include "share/token_import.h"
 #include "wire/name.h"
 
+#define MEMBER_V1_BYTES   offsetof(struct ww_work_member_params, end_after_producers)
 #define ROSTER_MODE       0666 /* the mode of the queue decides */
 #define ROSTER_FDS        2    /* that a member gets: the roster, the bell */
 #define STAYS_SINCE       4    /* version of the protocol from which on a broker knows it */
@@ -57,20 +59,23 @@ static ww_status check_most(const char *what, uint32_t count, uint32_t most)
 	return WW_OK;
 }
 
-static ww_status check_role(uint32_t role)
+static ww_status check_role(uint32_t role, uint32_t end_after_producers)
 {
 	if (role < WW_WORK_QUEUE_KEEPER || role > WW_WORK_QUEUE_FAILED)
 		return ww_fail(WW_ERR_INVALID,
 			"there is no role %" PRIu32 " in a work queue; use WW_WORK_QUEUE_...",
 			role);
+	if (end_after_producers && role <= WW_WORK_QUEUE_PRODUCER)
+		return ww_fail(WW_ERR_INVALID,
+			"end_after_producers (%" PRIu32
+			") says when receiving ends, but this role does not receive; leave it 0",
+			end_after_producers);
 	return WW_OK;
 }
 
 static ww_status check_params(const struct ww_work_queue_params *params)
 {
-	ww_try(check_role(params->role));
-	if (params->reserved)
-		return ww_fail(WW_ERR_INVALID, "ww_work_queue_params.reserved is not 0");
+	ww_try(check_role(params->role, params->end_after_producers));
 	ww_try(check_most("slots", params->slots, WW_WORK_QUEUE_SLOTS_MAX));
 	ww_try(check_most("producers_max", params->producers_max, WW_WORK_QUEUE_MEMBERS_MAX));
 	ww_try(check_most("consumers_max", params->consumers_max, WW_WORK_QUEUE_MEMBERS_MAX));
@@ -165,6 +170,7 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 	ww_try(ww_queue_roster_create(&queue->roster, form.queue_id, form.producers_max));
 	ww_try(ww_queue_bell_create(&queue->bell, form.queue_id, form.consumers_max));
 	queue->may_produce = true;
+	queue->end_after_producers = params->end_after_producers;
 	ww_try(put_queue(queue, name, &named));
 	ww_try(put_roster(queue));
 	ww_try(ww_queue_join(queue));
@@ -268,6 +274,7 @@ static ww_status open_queue(struct ww_get_reply *grant, const struct opening *op
 	ww_try(ww_queue_new(&found.form, opening->params.role, opening->device, grant->broker,
 		&queue));
 	queue->frame_form = found.frame_form;
+	queue->end_after_producers = opening->params.end_after_producers;
 	ww_get_reply_keep(grant, &queue->object);
 	status = get_roster(queue, opening, grant->granted.uid);
 	if (status == WW_OK)
@@ -279,9 +286,11 @@ static ww_status open_queue(struct ww_get_reply *grant, const struct opening *op
 
 static ww_status read_member(const struct ww_work_member_params *params, struct opening *opening)
 {
-	ww_try(ww_params_read(&opening->params, sizeof(opening->params), params,
-		sizeof(opening->params), "ww_work_member_params"));
-	return check_role(opening->params.role);
+	ww_try(ww_params_read(&opening->params, sizeof(opening->params), params, MEMBER_V1_BYTES,
+		"ww_work_member_params"));
+	if (opening->params.reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_work_member_params.reserved is not 0");
+	return check_role(opening->params.role, opening->params.end_after_producers);
 }
 
 ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name,

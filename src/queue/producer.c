@@ -6,6 +6,8 @@
  * A slot is free, held by the caller, or has a frame that was published, and then a claim. Work of
  * our own streams may still use a slot that is free, until `ready` of our timeline: the stream that
  * gets the slot waits for that, or the CPU does. For consumers the CPU waits.
+ *
+ * The ring says whether slots are held: a queue that was closed ends when no producer holds any.
  */
 #include <inttypes.h>
 
@@ -98,6 +100,32 @@ static ww_status order_slot(struct acquiring *acquiring, uint32_t slot)
 	return WW_NOT_READY;
 }
 
+/* After a frame was published, or a slot is discarded. */
+static void release_slot(struct ww_work_queue *queue)
+{
+	queue->held--;
+	if (queue->held > 0)
+		return;
+	ww_queue_ring_say_slots(ww_queue_own_ring(queue), WW_WIRE_WORK_SLOTS_NONE);
+	if (ww_queue_roster_is_closed(&queue->roster))
+		ww_queue_bell_ring(&queue->bell);
+}
+
+/* Return: WW_OK; WW_END. */
+static ww_status hold_slot(struct ww_work_queue *queue, uint32_t slot)
+{
+	queue->held++;
+	if (queue->held == 1) {
+		ww_queue_ring_say_slots(ww_queue_own_ring(queue), WW_WIRE_WORK_SLOTS_HELD);
+		if (ww_queue_roster_is_closed(&queue->roster)) {
+			release_slot(queue);
+			return WW_END;
+		}
+	}
+	queue->slots[slot].is_held = true;
+	return WW_OK;
+}
+
 static ww_status try_acquire(struct acquiring *acquiring, uint32_t *out_slot)
 {
 	struct ww_work_queue *queue = acquiring->queue;
@@ -109,11 +137,7 @@ static ww_status try_acquire(struct acquiring *acquiring, uint32_t *out_slot)
 			return WW_NOT_READY;
 	}
 	status = order_slot(acquiring, *out_slot);
-	if (status != WW_OK)
-		return status;
-	queue->slots[*out_slot].is_held = true;
-	queue->held++;
-	return WW_OK;
+	return status == WW_OK ? hold_slot(queue, *out_slot) : status;
 }
 
 /* A claim that is finishing becomes done when a member reads it: this producer, if it waits. */
@@ -285,10 +309,10 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_frame *frame, ww
 	ww_queue_total_set(total, ww_queue_total(total) + 1);
 	frame->submitted_ns = ww_clock_now_ns();
 	*slot = (struct ww_queue_slot){.frame = frame->number, .ready = value};
-	queue->held--;
 	ww_frame_write(frame, value, ww_ring_slot(&own->ring, frame->slot));
 	ww_queue_claim_offer(&own->claims, frame->slot, frame->number);
 	ww_ring_publish(&own->ring, frame->slot, frame->number, frame->submitted_ns);
+	release_slot(queue);
 	ww_queue_bell_ring(&queue->bell);
 	ww_queue_eventfd_set(queue);
 	return WW_OK;
@@ -307,7 +331,7 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_frame *fra
 	if (value) /* else earlier work of ours may still use it */
 		queue->slots[frame->slot].ready = value;
 	queue->slots[frame->slot].is_held = false;
-	queue->held--;
+	release_slot(queue);
 	ww_queue_eventfd_set(queue);
 	return WW_OK;
 }

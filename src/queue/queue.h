@@ -102,6 +102,7 @@ struct ww_work_queue {
 	uint64_t dropped;
 
 	struct ww_queue_held *frames; /* of a consumer, held_max */
+	uint32_t end_after_producers; /* constant */
 	uint64_t received;
 	uint64_t lost;
 

@@ -159,6 +159,17 @@ bool ww_queue_ring_is_left(const struct ww_queue_ring *ring)
 		(ring->member.page && ww_group_member_is_lost(&ring->member));
 }
 
+void ww_queue_ring_say_slots(struct ww_queue_ring *ring, uint32_t slots)
+{
+	__atomic_store_n(&ring->ring.header->work_slots, slots, __ATOMIC_SEQ_CST);
+}
+
+bool ww_queue_ring_has_no_slots(const struct ww_queue_ring *ring)
+{
+	return __atomic_load_n(&ring->ring.header->work_slots, __ATOMIC_SEQ_CST) ==
+		WW_WIRE_WORK_SLOTS_NONE;
+}
+
 void ww_queue_ring_count(const struct ww_queue_ring *ring, struct ww_queue_counts *counts)
 {
 	uint64_t published = ww_ring_published(&ring->ring);

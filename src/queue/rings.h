@@ -30,6 +30,15 @@ ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t member,
 /* No frame of it comes any more: its producer has left, or has ended. */
 bool ww_queue_ring_is_left(const struct ww_queue_ring *ring);
 
+/*
+ * Of a producer: that it holds slots, or none. In one order with the look whether the queue is
+ * closed, see shared.h.
+ */
+void ww_queue_ring_say_slots(struct ww_queue_ring *ring, uint32_t slots);
+
+/* Once the queue is closed, no frame of it comes any more, though the producer stays. */
+bool ww_queue_ring_has_no_slots(const struct ww_queue_ring *ring);
+
 /* How many frames are in each state. */
 struct ww_queue_counts {
 	uint32_t available;

@@ -22,6 +22,13 @@
  *                          take the oldest: available -> claimed, attempts + 1
  *   acknowledge:           claimed -> done; or store the value, then claimed -> finishing. Look
  *                          whether the producer sleeps, and wake it
+ *   producer, holds:       says that it holds a slot; look whether the queue is closed; if so, says
+ *                          that it holds none
+ *   producer, releases:    (after it has published the frame, or discards it) says that it holds no
+ *                          slot; look whether the queue is closed; if so, wakes consumers
+ *   consumer, sees an end: look whether the queue is closed; then whether no producer holds a slot;
+ *                          then at all claims: nothing is available or claimed. One that
+ *                          acknowledges looks whether the queue is closed, and wakes the others
  *   give back:             claimed -> available, or failed. By the consumer itself; by any member
  *                          when the kernel has reported the consumer's end
  *   producer, acquires:    takes a slot whose claim is done, or is not of the frame that it

@@ -416,7 +416,7 @@ SCENE_CASE(work_queue_closed_ends, QUEUES)
 	struct ww_frame got;
 	struct ww_frame held;
 	OWN(work_queue) ww_work_queue *keeper = queue_make(QUEUE(.slots = 4));
-	ww_work_queue *producer = queue_get(PRODUCER);
+	OWN(work_queue) ww_work_queue *producer = queue_get(PRODUCER);
 	OWN(work_queue) ww_work_queue *one = queue_get(CONSUMER);
 	OWN(work_queue) ww_work_queue *other = queue_get(CONSUMER);
 
@@ -427,17 +427,46 @@ SCENE_CASE(work_queue_closed_ends, QUEUES)
 	MUST_REFUSE(WW_ERR_STATE, "was shut down",
 		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(PRODUCER), 0, NULL,
 			&(ww_work_queue *){NULL}));
+	got = work_must_be(one, 1, 1, 1);
+	nothing_must_come(other); /* the producer holds a slot */
 	frame_write(&held, 2);
 	MUST_OK(ww_work_queue_publish(producer, &held, NULL));
-	got = work_must_be(one, 1, 1, 1);
 	work_must_come(other, 2, 2);
-	nothing_must_come(other); /* the producer is there still */
-	ww_work_queue_unref(producer);
 	nothing_must_come(other); /* what the other one has may come again */
 	MUST_EQUAL(1, queue_info(other).is_closed);
 	MUST_OK(ww_work_queue_acknowledge(one, &got, NULL));
 	MUST_STATUS(WW_END, ww_work_queue_receive(other, NULL, WW_FOREVER, NULL, &frame));
 	MUST_STATUS(WW_END, ww_work_queue_receive(one, NULL, WW_FOREVER, NULL, &frame));
+}
+
+/* One producer that leaves is not enough; a further one can still come after the end. */
+SCENE_CASE(work_queue_ends_after_producers, QUEUES)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	OWN(work_queue)
+	ww_work_queue *one = queue_make(QUEUE(.role = CONSUMER, .end_after_producers = 2));
+	OWN(work_queue) ww_work_queue *other = queue_get(CONSUMER);
+	ww_work_queue *producer = queue_get(PRODUCER);
+
+	MUST_REFUSE(WW_ERR_INVALID, "does not receive",
+		ww_work_queue_get(scene.device, scene.broker, "q",
+			MEMBER(PRODUCER, .end_after_producers = 2), 0, NULL,
+			&(ww_work_queue *){NULL}));
+	work_send(producer, 1);
+	ww_work_queue_unref(producer);
+	work_must_come(one, 1, 1);
+	nothing_must_come(one);
+	for (uint32_t i = 2; i <= 3; i++) {
+		producer = queue_get(PRODUCER);
+		nothing_must_come(one); /* it is there */
+		work_send(producer, i);
+		ww_work_queue_unref(producer);
+		frame = work_must_be(other, 1, i, 1);
+		nothing_must_come(one); /* this may come again */
+		MUST_OK(ww_work_queue_acknowledge(other, &frame, NULL));
+		MUST_STATUS(WW_END, ww_work_queue_receive(one, NULL, WW_FOREVER, NULL, &frame));
+	}
+	nothing_must_come(other);
 }
 
 SCENE_CASE(work_queue_consumers_max_is_kept, QUEUES)

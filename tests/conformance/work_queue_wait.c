@@ -60,6 +60,7 @@ static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_frame *fram
 SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 {
 	struct ww_frame frame;
+	OWN(work_queue)
 	ww_work_queue *producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
 	ww_work_queue *consumer = queue_get(CONSUMER);
 	OWN(fd) int fd = queue_fd(consumer);
@@ -79,9 +80,10 @@ SCENE_CASE(work_queue_eventfd_of_consumer, QUEUES)
 	}
 	MUST_STATUS(WW_TIMED_OUT, try_receive(consumer, &frame));
 	MUST(!is_readable(fd));
+	frame = work_acquire(producer);
 	MUST_OK(ww_work_queue_close(producer));
 	MUST(!is_readable(fd)); /* the producer may publish what it holds */
-	producer = ww_work_queue_unref(producer);
+	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
 	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_END, try_receive(consumer, &frame));
 	MUST(is_readable(fd));

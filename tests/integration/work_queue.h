@@ -37,7 +37,7 @@
 
 #define SLOT_BYTES 4096
 
-#define MEMBER(role_) WW_PARAMS(struct ww_work_member_params, .role = role_)
+#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
 
 void queue_start(struct child *agent);
 

@@ -35,7 +35,9 @@ COMMAND_BROKER(work_queue, join)
 	MUST(!own.queue);
 	do
 		status = ww_work_queue_get(agent_device(), broker, agent_word(1),
-			MEMBER((uint32_t)agent_number(2)), 0, NULL, &own.queue);
+			MEMBER((uint32_t)agent_number(2),
+				.end_after_producers = agent_option("end_after")),
+			0, NULL, &own.queue);
 	while (status == WW_ERR_LIMIT && agent_has_option("until_free"));
 	return status;
 }

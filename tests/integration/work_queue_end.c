@@ -198,6 +198,21 @@ SCENE_CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
 	agent_must(consumer, WW_OK, "numbers 0 1");
 }
 
+/* So does that of a producer with slots, for who asked to be told; nobody closed the queue. */
+SCENE_CASE(work_queue_killed_producer_is_no_longer_waited_for, NEEDS_VALUES)
+{
+	struct child keeper;
+
+	agent_begin(&keeper, "work_queue", "create q");
+	agent_begin(consumer, "work_queue", "join q 3 end_after=1");
+	agent_begin(&producer, "work_queue", "join q 2");
+	agent_does(&producer, "send 1", "acquire");
+	agent_must(consumer, WW_OK, "take 1");
+	agent_tell(consumer, "no_more wait_ms=forever");
+	child_kill(&producer);
+	agent_answers(consumer, WW_END);
+}
+
 static void totals_must_be(uint64_t published, uint64_t acknowledged, uint64_t lost)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);

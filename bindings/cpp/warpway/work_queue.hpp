@@ -34,6 +34,7 @@ struct work_queue_options {
 	std::uint32_t attempts_max = 0;
 	std::uint32_t failed_max = 0;
 	std::uint32_t held_max = 0;
+	std::uint32_t end_after_producers = 0; /* of a consumer */
 	std::uint32_t metadata_bytes = 0;
 	std::string_view metadata_type = {}; /* cut at 15 bytes */
 	memory_kind kind = memory_kind::vmm;
@@ -45,6 +46,7 @@ struct work_queue_options {
 struct work_member_options {
 	const char *metadata_type = nullptr;
 	std::optional<warpway::array> array = {};
+	std::uint32_t end_after_producers = 0; /* of a consumer */
 };
 
 /* struct ww_work_queue_info */
@@ -288,6 +290,7 @@ private:
 		filled.kind = static_cast<std::uint32_t>(options.kind);
 		filled.mode = options.name.mode;
 		filled.gid = options.name.gid;
+		filled.end_after_producers = options.end_after_producers;
 		filled.flags = options.name.replace ? WW_PUT_REPLACE : 0;
 		options.metadata_type.substr(0, room).copy(filled.metadata_type, room);
 		filled.array = options.array ? &options.array->raw() : nullptr;
@@ -302,6 +305,7 @@ private:
 		filled.role = static_cast<std::uint32_t>(role);
 		filled.metadata_type = expected.metadata_type;
 		filled.array = expected.array ? &expected.array->raw() : nullptr;
+		filled.end_after_producers = expected.end_after_producers;
 		return filled;
 	}
 };

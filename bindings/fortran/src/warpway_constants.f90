@@ -1079,7 +1079,7 @@ module warpway_constants
     integer(c_int32_t) :: kind = 0
     integer(c_int32_t) :: mode = 0
     integer(c_int32_t) :: gid = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: end_after_producers = 0
     integer(c_int64_t) :: flags = 0
     character(kind=c_char) :: metadata_type(16) = c_null_char
     type(c_ptr) :: array = c_null_ptr
@@ -1087,10 +1087,12 @@ module warpway_constants
 
   type, public, bind(c) :: ww_work_member_params
     !! what a process that opens a queue does with it, and expects of it
-    integer(c_int32_t) :: struct_size = 24
+    integer(c_int32_t) :: struct_size = 32
     integer(c_int32_t) :: role = 0
     type(c_ptr) :: metadata_type = c_null_ptr
     type(c_ptr) :: array = c_null_ptr
+    integer(c_int32_t) :: end_after_producers = 0
+    integer(c_int32_t) :: reserved = 0
   end type
 
   type, public, bind(c) :: ww_work_queue_info

@@ -28,21 +28,23 @@ NATIVE(jint, queueCreate)
 }
 
 NATIVE(jint, queueGet)
-(THREAD, jlong device, jlong broker, jbyteArray name, jint role, jlong timeout_ns, jlong cancel,
-	jlongArray out)
+(THREAD, jlong device, jlong broker, jbyteArray name, jint role, jint end_after, jlong timeout_ns,
+	jlong cancel, jlongArray out)
 {
 	char text[TEXT_BYTES];
 	ww_work_queue *queue = NULL;
 	ww_status status = ww_work_queue_get(object_of(device), object_of(broker),
 		text_load(env, name, text),
-		WW_PARAMS(struct ww_work_member_params, .role = (uint32_t)role),
+		WW_PARAMS(struct ww_work_member_params, .role = (uint32_t)role,
+			.end_after_producers = (uint32_t)end_after),
 		(uint64_t)timeout_ns, object_of(cancel), &queue);
 
 	return object_store(env, status, queue, out);
 }
 
 NATIVE(jint, queueImport)
-(THREAD, jlong device, jlong broker, jbyteArray token_bytes, jint role, jlongArray out)
+(THREAD, jlong device, jlong broker, jbyteArray token_bytes, jint role, jint end_after,
+	jlongArray out)
 {
 	struct ww_token token;
 	ww_work_queue *queue = NULL;
@@ -50,7 +52,9 @@ NATIVE(jint, queueImport)
 	if (!struct_load(env, token_bytes, &token, sizeof(token)))
 		return WW_ERR_VERSION;
 	ww_status status = ww_work_queue_import(object_of(device), object_of(broker), &token,
-		WW_PARAMS(struct ww_work_member_params, .role = (uint32_t)role), NULL, &queue);
+		WW_PARAMS(struct ww_work_member_params, .role = (uint32_t)role,
+			.end_after_producers = (uint32_t)end_after),
+		NULL, &queue);
 	return object_store(env, status, queue, out);
 }
 

@@ -59,7 +59,6 @@ class WorkQueueTest {
 			producer.end();
 			assertNull(producer.acquire(null, LONG));
 			assertTrue(producer.hasEnded());
-			producer.close();
 			assertNull(consumer.receive(null, LONG));
 			assertTrue(consumer.hasEnded());
 		}
@@ -89,6 +88,21 @@ class WorkQueueTest {
 				assertEquals(9, frame.copy().getInt(0));
 				frame.acknowledge();
 			}
+		}
+	}
+
+	@Test
+	void receivingEndsAfterProducers() throws Exception {
+		String name = name("queue");
+		try (Device device = device(); Broker broker = Broker.open();
+				WorkQueue one = WorkQueue.create(device, broker, name, Role.CONSUMER,
+						ints().endAfterProducers(1));
+				WorkQueue other = WorkQueue.get(device, broker, name, Role.CONSUMER, 2, NOW)) {
+			WorkQueue.get(device, broker, name, Role.PRODUCER, NOW).close();
+			assertNull(one.receive(null, LONG));
+			assertTrue(one.hasEnded());
+			assertNull(other.receive(null, NOW));
+			assertFalse(other.hasEnded());
 		}
 	}
 

@@ -169,9 +169,10 @@ final class Native {
 
 	static native int queueCreate(long device, long broker, byte[] name, byte[] params,
 			byte[] array, long[] out);
-	static native int queueGet(long device, long broker, byte[] name, int role, long timeoutNs,
-			long cancel, long[] out);
-	static native int queueImport(long device, long broker, byte[] token, int role, long[] out);
+	static native int queueGet(long device, long broker, byte[] name, int role, int endAfter,
+			long timeoutNs, long cancel, long[] out);
+	static native int queueImport(long device, long broker, byte[] token, int role, int endAfter,
+			long[] out);
 	static native int queueExport(long queue, int access, byte[] params, byte[] out);
 	static native int queueClose(long queue);
 	static native int queueAcquire(long queue, long stream, long timeoutNs, long cancel,

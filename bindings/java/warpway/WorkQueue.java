@@ -60,13 +60,32 @@ public final class WorkQueue extends Ring {
 	 */
 	public static WorkQueue get(Device device, Broker broker, String name, Role role,
 			Duration timeout) throws InterruptedException {
+		return get(device, broker, name, role, 0, timeout);
+	}
+
+	/**
+	 * Opens the queue of a name, for a consumer that need not be told the end.
+	 *
+	 * @param device as for {@link #create}
+	 * @param broker where the name is
+	 * @param name of the queue
+	 * @param role of this member
+	 * @param endAfterProducers the queue has ended for this consumer when so many producers have
+	 *        joined since it was made, all have left, and all frames are done; 0: when a member
+	 *        has called {@link #end}
+	 * @param timeout how long to wait for the name
+	 * @return the membership
+	 * @throws InterruptedException if the thread was interrupted
+	 */
+	public static WorkQueue get(Device device, Broker broker, String name, Role role,
+			int endAfterProducers, Duration timeout) throws InterruptedException {
 		long[] out = new long[1];
 		byte[] text = Struct.text(name);
 		int code = Struct.code(role);
 		try (NativeObject of = device.use()) {
 			int status = Wait.run(broker.object, timeout, (timeoutNs, cancel) ->
-					Native.queueGet(of.address, broker.object.address, text, code, timeoutNs,
-							cancel, out));
+					Native.queueGet(of.address, broker.object.address, text, code,
+							endAfterProducers, timeoutNs, cancel, out));
 			Broker.checkFound(status, name);
 		}
 		return new WorkQueue(out[0]);
@@ -82,10 +101,25 @@ public final class WorkQueue extends Ring {
 	 * @return the membership
 	 */
 	public static WorkQueue open(Device device, Broker broker, Token token, Role role) {
+		return open(device, broker, token, role, 0);
+	}
+
+	/**
+	 * Opens the queue that a token names, for a consumer that need not be told the end.
+	 *
+	 * @param device as for {@link #create}
+	 * @param broker that the token is from
+	 * @param token of the queue
+	 * @param role of this member
+	 * @param endAfterProducers as for {@link #get}
+	 * @return the membership
+	 */
+	public static WorkQueue open(Device device, Broker broker, Token token, Role role,
+			int endAfterProducers) {
 		long[] out = new long[1];
 		try (NativeObject of = device.use(); NativeObject from = broker.use()) {
 			Status.checkOk(Native.queueImport(of.address, from.address, token.array(),
-					Struct.code(role), out));
+					Struct.code(role), endAfterProducers, out));
 		}
 		return new WorkQueue(out[0]);
 	}

@@ -10,6 +10,7 @@ public final class WorkQueueOptions {
 	private int attemptsMax;
 	private int failedMax;
 	private int heldMax;
+	private int endAfterProducers;
 	private int metadataBytes;
 	private String metadataType;
 	private MemoryKind kind = MemoryKind.VMM;
@@ -85,6 +86,17 @@ public final class WorkQueueOptions {
 	}
 
 	/**
+	 * Sets when receiving ends without {@link WorkQueue#end}, if the role of this member is consumer.
+	 *
+	 * @param count when so many producers have joined, all have left, and all frames are done
+	 * @return this
+	 */
+	public WorkQueueOptions endAfterProducers(int count) {
+		endAfterProducers = count;
+		return this;
+	}
+
+	/**
 	 * Sets what metadata each frame has.
 	 *
 	 * @param bytes room for it, at most 4096
@@ -122,7 +134,7 @@ public final class WorkQueueOptions {
 	byte[] params(WorkQueue.Role role) {
 		return Struct.sized(96).u32(Struct.code(role)).u64(slotBytes).u32(slots).u32(producersMax)
 				.u32(consumersMax).u32(attemptsMax).u32(failedMax).u32(heldMax).u32(metadataBytes)
-				.u32(Struct.code(kind)).u32(name.mode()).u32(name.gid()).u64(0).u64(name.flags())
-				.text(metadataType, 16).array();
+				.u32(Struct.code(kind)).u32(name.mode()).u32(name.gid()).u32(endAfterProducers).u32(0)
+				.u64(name.flags()).text(metadataType, 16).array();
 	}
 }

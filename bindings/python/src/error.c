@@ -11,9 +11,9 @@
 #include <stdarg.h>
 
 /* What the library's status WW_END, which has no error record, means to users of this package. */
-#define END_OF_CHANNEL                                                                         \
-	"no frame comes any more: the producer has closed the channel, or the work queue was " \
-	"shut down"
+#define END_OF_CHANNEL                                                                           \
+	"no frame comes any more: the producer has closed the channel, the work queue was shut " \
+	"down, or its producers have left"
 
 struct error_class {
 	const char *name;
@@ -60,7 +60,8 @@ static const struct error_class classes[] = {
 	{"NoBroker", &PyExc_ConnectionError, "No broker listens there, or it does not answer.",
 		{WW_ERR_NO_BROKER}},
 	{"EndOfChannel", &PyExc_EOFError,
-		"No frame comes any more: the producer has closed the channel, or the work queue was shut down.",
+		"No frame comes any more: the producer has closed the channel, the work queue was shut down, or "
+		"its producers have left (end_after_producers).",
 		{WW_END}},
 	{"Evicted", &PyExc_ConnectionError,
 		"The producer of a channel has ended this consumer's subscription; or evicted consumers hold "

@@ -168,12 +168,13 @@ static PyObject *queue_repr(PyObject *self)
 
 static PyMethodDef methods[] = {
 	{"get", KEYWORDS(work_queue_get), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
-		"get($type, /, name, *, role='consumer', shape=None, dtype=None, metadata_type=None, "
-		"device=None, timeout=0.0, broker=None, cancel=None)\n--\n\n"
+		"get($type, /, name, *, role='consumer', end_after_producers=None, shape=None, dtype=None, "
+		"metadata_type=None, device=None, timeout=0.0, broker=None, cancel=None)\n--\n\n"
 		"Open a work queue.\n\n"
 		"Parameters\n----------\n"
 		"name : str or Token\n"
 		"role : 'keeper', 'producer', 'consumer' or 'failed'\n    As of WorkQueue.\n"
+		"end_after_producers : int, optional\n    As of WorkQueue.\n"
 		"shape, dtype : optional\n    What the queue's frames must be; both or none.\n"
 		"metadata_type : str, optional\n    What the type of the metadata must be called.\n"
 		"device : Device or what it takes, optional\n"
@@ -231,7 +232,8 @@ static PyMethodDef methods[] = {
 		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
 		"EndOfChannel\n"
-		"    The queue was shut down, all producers have left, and no frame can come any more.\n"
+		"    No frame can come any more: the queue was shut down and no producer holds a slot, or the\n"
+		"    producers have left as `end_after_producers` says.\n"
 		"PeerLost\n"
 		"    Once: a frame that was acknowledged before it was complete never was. Or always: the\n"
 		"    others were told that this consumer ended, since its connection to the broker broke.\n"
@@ -256,8 +258,7 @@ static PyMethodDef methods[] = {
 		"shutdown($self, /)\n--\n\n"
 		"Say that no more work comes, from any producer: no producer gets a slot any more. One that\n"
 		"has finished while others go on calls `close` only.\n\n"
-		"When all producers have left, and all frames are done or have failed, consumers get the\n"
-		"end.\n\n"
+		"When no producer holds a slot, and all frames are done or have failed, consumers get the end.\n\n"
 		"Raises\n------\n"
 		"AccessDenied\n    This is a consumer that did not make the queue."},
 	{"token", KEYWORDS(queue_token), METH_VARARGS | METH_KEYWORDS,
@@ -361,7 +362,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 		DOC("WorkQueue(name=None, shape=None, dtype=None, *, slot_bytes=None, role='producer', slots=None, "
 		    "producers_max=None, consumers_max=None, attempts_max=None, failed_max=None, held_max=2, "
-		    "metadata_bytes=0, metadata_type='', device=None, kind='device', mode=0o600, group=None, "
+		    "end_after_producers=None, metadata_bytes=0, metadata_type='', device=None, kind='device', mode=0o600, group=None, "
 		    "replace=False, broker=None, cancel=None)\n"
 		    "--\n\n"
 		    "Frames from several producers, each for exactly one of several consumers, used in place.\n\n"
@@ -384,6 +385,10 @@ static PyType_Slot slots[] = {
 		    "held_max : int, optional\n"
 		    "    Frames that one consumer may hold; 2, so that the variable of a loop may still have a\n"
 		    "    view of the frame before.\n"
+		    "end_after_producers : int, optional\n"
+		    "    Of a consumer: its loop also ends when so many producers have joined since the queue was\n"
+		    "    made, none is left, and all frames are done; 1: when the first ones have left. If another\n"
+		    "    producer joins later, a further loop gets its frames. None: it ends by `shutdown` only.\n"
 		    "metadata_bytes : int\n    Room for bytes of the program in each frame, at most 4096.\n"
 		    "metadata_type : str\n    What the program calls the type of these, such as 'job/1'.\n"
 		    "device : Device or what it takes, optional\n    Where this process's frames are.\n"

@@ -85,11 +85,12 @@ PyObject *work_queue_new(PyTypeObject *type, PyObject *arguments, PyObject *keyw
 {
 	static char *names[] = {"name", "shape", "dtype", "slot_bytes", "role", "slots",
 		"producers_max", "consumers_max", "attempts_max", "failed_max", "held_max",
-		"metadata_bytes", "metadata_type", "device", "kind", "mode", "group", "replace",
-		"broker", "cancel", NULL};
+		"end_after_producers", "metadata_bytes", "metadata_type", "device", "kind", "mode",
+		"group", "replace", "broker", "cancel", NULL};
 	PyObject *shape = Py_None, *dtype = Py_None, *slot_bytes = Py_None, *slots = Py_None;
 	PyObject *producers = Py_None, *consumers = Py_None, *attempts = Py_None;
 	PyObject *failed = Py_None, *held = Py_None, *which = Py_None, *where = Py_None;
+	PyObject *end_after = Py_None;
 	struct create_call call = {.params = WW_INIT(struct ww_work_queue_params)};
 	struct ww_work_queue_params *params = &call.params;
 	struct core *core = core_of_type(type);
@@ -101,11 +102,11 @@ PyObject *work_queue_new(PyTypeObject *type, PyObject *arguments, PyObject *keyw
 	params->role = WW_WORK_QUEUE_PRODUCER;
 	params->held_max = HELD_MAX;
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords,
-		    "|zOO$OO&OOOOOOO&zOO&O&O&pOO:WorkQueue", names, &call.name, &shape, &dtype,
+		    "|zOO$OO&OOOOOOOO&zOO&O&O&pOO:WorkQueue", names, &call.name, &shape, &dtype,
 		    &slot_bytes, convert_role, &params->role, &slots, &producers, &consumers,
-		    &attempts, &failed, &held, convert_bytes, &metadata_bytes, &metadata_type,
-		    &which, convert_kind, &params->kind, convert_mode, &params->mode, convert_group,
-		    &params->gid, &is_replacing, &where, &cancel) ||
+		    &attempts, &failed, &held, &end_after, convert_bytes, &metadata_bytes,
+		    &metadata_type, &which, convert_kind, &params->kind, convert_mode,
+		    &params->mode, convert_group, &params->gid, &is_replacing, &where, &cancel) ||
 		!set_frames(core, &call, shape, dtype, slot_bytes) ||
 		!convert_count(slots, "slots", &params->slots) ||
 		!convert_count(producers, "producers_max", &params->producers_max) ||
@@ -113,6 +114,7 @@ PyObject *work_queue_new(PyTypeObject *type, PyObject *arguments, PyObject *keyw
 		!convert_count(attempts, "attempts_max", &params->attempts_max) ||
 		!convert_failed_max(failed, &params->failed_max) ||
 		!convert_count(held, "held_max", &params->held_max) ||
+		!convert_count(end_after, "end_after_producers", &params->end_after_producers) ||
 		!convert_metadata_type(metadata_type, params->metadata_type,
 			sizeof(params->metadata_type)))
 		return NULL;
@@ -173,20 +175,23 @@ PyObject *work_queue_open_token(struct core *core, const struct ww_token *token,
 
 PyObject *work_queue_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = {"name", "role", "shape", "dtype", "metadata_type", "device",
-		"timeout", "broker", "cancel", NULL};
+	static char *names[] = {"name", "role", "end_after_producers", "shape", "dtype",
+		"metadata_type", "device", "timeout", "broker", "cancel", NULL};
 	struct core *core = core_of_type((PyTypeObject *)type);
 	PyObject *name, *shape = Py_None, *dtype = Py_None, *which = Py_None, *where = Py_None;
 	struct join_call call = {
 		.params = {.struct_size = sizeof(call.params), .role = WW_WORK_QUEUE_CONSUMER},
 	};
-	PyObject *cancel = NULL, *text, *made = NULL;
+	PyObject *cancel = NULL, *end_after = Py_None, *text, *made = NULL;
 	uint64_t timeout_ns = 0;
 	bool is_given;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOzOO&OO:get", names, &name,
-		    convert_role, &call.params.role, &shape, &dtype, &call.params.metadata_type,
-		    &which, convert_timeout, &timeout_ns, &where, &cancel) ||
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOOzOO&OO:get", names, &name,
+		    convert_role, &call.params.role, &end_after, &shape, &dtype,
+		    &call.params.metadata_type, &which, convert_timeout, &timeout_ns, &where,
+		    &cancel) ||
+		!convert_count(end_after, "end_after_producers",
+			&call.params.end_after_producers) ||
 		!describe_frames(core, shape, dtype, &call.array, &is_given) ||
 		!read_name_or_token(core, name, &call.name, &call.token, &text))
 		return NULL;

@@ -150,7 +150,6 @@ def test_iteration_acknowledges_and_ends(members):
     assert members.consumer.is_shutdown and members.producer.is_shutdown
     with pytest.raises(warpway.EndOfChannel, match="no slot comes any more"):
         members.producer.acquire()
-    members.producer.close()
     found = []
     for frame in members.consumer:
         found.append(value_of(frame))
@@ -202,7 +201,6 @@ def test_worker_that_fails_loses_no_frame_of_a_shared_consumer(members):
         while len(done) < 4:
             await asyncio.sleep(0)
         members.producer.shutdown()
-        members.producer.close()
         await asyncio.gather(*waits)
         assert lost == [0] and sorted(done) == [0, 1, 2, 3]
 
@@ -214,6 +212,20 @@ def test_next_of_a_queue_acknowledges_the_frame_before(members):
     members.send(1)
     first, second = next(members.consumer), next(members.consumer)
     assert first.closed and not second.closed and members.producer.acknowledged_total == 1
+
+
+def test_iteration_ends_after_producers(device, request):
+    name = request.node.name
+    with warpway.WorkQueue(name, SHAPE, "float32", role="consumer", device=device, end_after_producers=2) as consumer, \
+            warpway.WorkQueue.get(name, device=device, end_after_producers=1) as other:
+        for value in range(2):
+            with warpway.WorkQueue.get(name, role="producer", device=device) as producer:
+                producer.send(np.full(SHAPE, value, "float32"))
+            assert [value_of(frame) for frame in other] == [value]
+            if value == 0:
+                with pytest.raises(warpway.Timeout):
+                    consumer.receive(timeout=0)
+        assert list(consumer) == [] and not consumer.is_shutdown
 
 
 # --- waiting ---
@@ -289,7 +301,6 @@ def test_loops_end_while_views_of_their_last_frames_exist(device):
         loops = [iter(members.consumer), iter(other)]
         views = [np.asarray(next(loop)) for loop in loops]
         members.producer.shutdown()
-        members.producer.close()
         ends = [in_thread(list, loop) for loop in loops]
         assert [end() for end in ends] == [[], []]
         assert [view[0, 0] for view in views] == [1, 2]
@@ -299,15 +310,16 @@ def test_loops_end_while_views_of_their_last_frames_exist(device):
 
 
 def test_asyncio_loop_ends_while_a_view_of_its_last_frame_exists(device):
-    """The producer leaves when the loop waits for the end already."""
+    """The producer discards a slot when the loop waits for the end already."""
 
     async def main():
         with Members(device=device) as members:
             members.send(1)
+            slot = members.producer.acquire()
             members.producer.shutdown()
             async for frame in members.consumer:
                 view = np.asarray(frame)
-                asyncio.get_running_loop().call_later(0.05, members.producer.close)
+                asyncio.get_running_loop().call_later(0.05, slot.discard)
             assert view[0, 0] == 1 and members.consumer.held == 1
 
     asyncio.run(asyncio.wait_for(main(), LIMIT_S))
