@@ -72,6 +72,18 @@ class HandleTest {
 		assertTrue(waiter.join() instanceof IllegalStateException);
 	}
 
+	/** The release of a stream waits for its work, but no call waits for the release. */
+	@Test
+	void closeEndsAWaitForABusyStream() throws Exception {
+		try (Device device = device(); Timeline timeline = Timeline.create()) {
+			Stream stream = Stream.create(device);
+			timeline.awaitUnsubmitted(stream, 1);
+			Runner waiter = new Runner(() -> stream.synchronize(LONG)).awaitNative();
+			stream.close();
+			assertTrue(waiter.join() instanceof IllegalStateException);
+		}
+	}
+
 	@Test
 	void closeWhileOthersUse() throws Exception {
 		for (int round = 0; round < 50; round++) {

@@ -33,7 +33,8 @@ abstract class Handle implements AutoCloseable {
 
 	/**
 	 * Releases the object. A second call does nothing. Calls of other threads that wait in it end
-	 * with {@link IllegalStateException}; it is released when the last of them has ended.
+	 * with {@link IllegalStateException}; a thread of the package releases it when the last of them
+	 * has ended. If no other thread uses a {@link Stream}, this call waits for its work.
 	 */
 	@Override
 	public void close() {

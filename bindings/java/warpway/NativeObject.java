@@ -89,9 +89,12 @@ final class NativeObject extends AtomicInteger implements AutoCloseable {
 		throw closed();
 	}
 
+	/** A release may wait for work of a stream, which the call that ends last must not do. */
 	void leave() {
 		if (kind != null && addAndGet(-2) == 1) {
-			free();
+			Thread thread = new Thread(this::free, "warpway-release");
+			thread.setDaemon(true);
+			thread.start();
 		}
 	}
 
@@ -108,6 +111,10 @@ final class NativeObject extends AtomicInteger implements AutoCloseable {
 		int state = get();
 		while ((state & 1) == 0) {
 			if (compareAndSet(state, state + 1)) {
+				OPEN.decrementAndGet(kind.ordinal());
+				if (TRACKED != null) {
+					TRACKED.remove(this);
+				}
 				if (state == 0) {
 					free();
 				} else {
@@ -134,10 +141,6 @@ final class NativeObject extends AtomicInteger implements AutoCloseable {
 	}
 
 	private void free() {
-		OPEN.decrementAndGet(kind.ordinal());
-		if (TRACKED != null) {
-			TRACKED.remove(this);
-		}
 		if (lock != null) {
 			lock.lock();
 		}
