@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
+#include "client/request.h"
 #include "device/shared_page.h"
 #include "group/group.h"
 #include "wire/sync_description.h"
@@ -158,6 +160,11 @@ UNIT_TEST(answers)
 	}
 }
 
+static void other_id(void)
+{
+	shown.granted.id[0] ^= 1;
+}
+
 static void other_kind(void)
 {
 	shown.granted.kind = WW_WIRE_KIND_CHANNEL;
@@ -234,6 +241,58 @@ UNIT_TEST(contents)
 	}
 	assert_int_equal(dup(0), lowest);
 	close(lowest);
+}
+
+/* --- one member that the broker has listed --- */
+
+static void answer_each(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+
+	for (int i = 0; i < 3; i++) {
+		uint32_t serial = stand_in_take_serial(peer, WW_WIRE_GET);
+
+		stand_in_send(peer, granted, &shown.granted, serial, shown.fds, shown.fd_count);
+		(void)stand_in_take_serial(peer, WW_WIRE_RELEASE);
+	}
+	stand_in_finish_peer(peer);
+}
+
+/* What cannot be one is not asked for. What has the name since is not the one that was listed. */
+CLIENT_TEST(listed, answer_each)
+{
+	static const struct {
+		struct ww_object_info info;
+		void (*change)(void);
+		ww_status expected;
+	} lists[] = {
+		{{.kind = WW_OBJECT_CHANNEL, .fd_count = 2}, NULL, WW_ERR_PROTOCOL},
+		{{.kind = WW_OBJECT_WORK_QUEUE, .fd_count = 0}, NULL, WW_ERR_PROTOCOL},
+		{{.kind = WW_OBJECT_WORK_QUEUE, .fd_count = 1}, NULL, WW_OK},
+		{{.kind = WW_OBJECT_WORK_QUEUE, .fd_count = 1}, other_id, WW_ERR_NOT_FOUND},
+		{{.kind = WW_OBJECT_WORK_QUEUE, .fd_count = 1}, other_kind, WW_ERR_PROTOCOL},
+	};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct ww_group_member member = {.uid = 0};
+		struct ww_object_info info = lists[i].info;
+
+		show_member(NULL);
+		if (lists[i].change)
+			lists[i].change();
+		info.gid = STRANGER + 1;
+		info.pid = STRANGER + 2;
+		memcpy(info.object_id, "member", sizeof("member"));
+		strcpy(info.name, "m");
+		assert_int_equal(ww_group_get_listed(&kind, broker, &info, NULL, &member),
+			lists[i].expected);
+		if (lists[i].expected == WW_OK) {
+			assert_int_equal(member.gid, info.gid);
+			assert_int_equal(member.pid, info.pid);
+		}
+		ww_group_member_fini(&member);
+		hide_member(NULL);
+	}
 }
 
 /* --- those of one object --- */
@@ -338,6 +397,67 @@ UNIT_TEST(newcomers)
 	assert_ok(ww_group_meet(&newcomers, 1, look_once, &status));
 	assert_false(ww_group_may_meet(&newcomers, 1));
 	assert_int_equal(looks_taken, 3);
+}
+
+static ww_status look_for_member(void *broker)
+{
+	struct ww_group_member member = {.uid = 0};
+	ww_status status = ww_group_get(&kind, broker, "m", NULL, &member);
+
+	ww_group_member_fini(&member);
+	return status;
+}
+
+/* With what no broker sends; not at all; as it should be. */
+static void answer_at_last(struct stand_in *self)
+{
+	int hanging = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int peer = stand_in_accept(self);
+
+	ww_assert(hanging >= 0);
+	stand_in_send(peer, granted, &shown.granted, stand_in_take_serial(peer, WW_WIRE_GET),
+		&hanging, 1);
+	close(hanging);
+	(void)stand_in_take_serial(peer, WW_WIRE_RELEASE);
+	(void)stand_in_take_serial(peer, WW_WIRE_GET);
+	stand_in_send(peer, granted, &shown.granted, stand_in_take_serial(peer, WW_WIRE_GET),
+		shown.fds, shown.fd_count);
+	(void)stand_in_take_serial(peer, WW_WIRE_RELEASE);
+	stand_in_finish_peer(peer);
+}
+
+static ww_status meet_member(struct ww_group_newcomers *newcomers, ww_broker *broker)
+{
+	return ww_group_meet(newcomers, 1, look_for_member, broker);
+}
+
+/* Without an answer nothing is known of a member, and the broker is asked again after a pause. */
+CLIENT_TEST(silence, answer_at_last)
+{
+	struct ww_group_newcomers newcomers = {.seen = 0};
+
+	show_member(NULL);
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
+
+		assert_int_equal(meet_member(&newcomers, broker), WW_CANCELLED);
+	}
+	ww_fail(WW_ERR_MISMATCH, "recorded before");
+	for (int i = 0; i < 2; i++) {
+		WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
+		uint64_t before_ns = ww_clock_now_ns();
+
+		assert_true(ww_group_may_meet(&newcomers, 1));
+		ww_request_limit_all(i == 0 ? WW_NEVER : before_ns);
+		assert_int_equal(meet_member(&newcomers, broker), WW_NOT_READY);
+		assert_in_range(newcomers.ask_again_ns, before_ns + WW_GROUP_PAUSE_NS,
+			ww_clock_now_ns() + WW_GROUP_PAUSE_NS);
+		newcomers.ask_again_ns = before_ns; /* the pause is over */
+	}
+	assert_string_equal(ww_error_last()->message, "recorded before");
+	assert_ok(meet_member(&newcomers, broker));
+	assert_ok(meet_member(&newcomers, broker));
+	hide_member(NULL);
 }
 
 UNIT_MAIN("group")
