@@ -9,21 +9,13 @@
  * be cut only when the one before is free again. Channels and services have this in suites of their
  * own.
  */
-#include <string.h>
+#include "crash/member.h"
 
 #include "crash/figures.h"
-#include "crash/step.h"
-#include "support/broker_case.h"
-#include "support/check.h"
 #include "support/driver.h"
-#include "support/needs.h"
-#include "support/subject.h"
-#include "support/work_queue.h"
 
 #define FRAMES      3
-#define LIMIT_NS    ((uint64_t)child_limit_ms() * 1000000)
 #define NEVER_DIES  "1000000"
-#define POOL_BYTES  (2 * MIB)
 #define SLICE_BYTES (POOL_BYTES / 2 + 1) /* of two there is no room */
 
 /* --- the members that die --- */
@@ -42,28 +34,15 @@ static void consume(ww_work_queue *queue)
 	MUST_OK(ww_work_queue_acknowledge(queue, &frame, NULL));
 }
 
-static void join_queue(ww_device *device, ww_broker *broker, uint32_t role)
+static void join_and_work(ww_device *device, ww_broker *broker, uint32_t role)
 {
-	struct ww_work_member_params params = {.struct_size = sizeof(params), .role = role};
-	ww_work_queue *queue;
+	ww_work_queue *queue = join_queue(device, broker, role);
 
-	MUST_OK(ww_work_queue_get(device, broker, "q", &params, LIMIT_NS, NULL, &queue));
 	if (role == WW_WORK_QUEUE_PRODUCER)
 		produce(queue);
 	else
 		consume(queue);
 	ww_work_queue_unref(queue);
-}
-
-static ww_pool *make_pool(ww_device *device)
-{
-	ww_pool *pool;
-
-	MUST_OK(ww_pool_create(device,
-		WW_PARAMS(struct ww_pool_params, .bytes_max = POOL_BYTES,
-			.chunk_bytes = POOL_BYTES),
-		&pool));
-	return pool;
 }
 
 static struct ww_token export_slice(ww_memory *slice, ww_broker *broker)
@@ -102,15 +81,14 @@ ROLE(role_member)
 {
 	OWN(device) ww_device *device = subject_open();
 	const char *how = arguments[3];
-	OWN(broker) ww_broker *broker;
+	OWN(broker) ww_broker *broker = open_broker();
 
 	MUST(count == 5 || !!strcmp(how, "import"));
-	MUST_OK(broker_open_patient(NULL, &broker));
 	step_arm(arguments);
 	if (!strcmp(how, "produce"))
-		join_queue(device, broker, WW_WORK_QUEUE_PRODUCER);
+		join_and_work(device, broker, WW_WORK_QUEUE_PRODUCER);
 	else if (!strcmp(how, "consume"))
-		join_queue(device, broker, WW_WORK_QUEUE_CONSUMER);
+		join_and_work(device, broker, WW_WORK_QUEUE_CONSUMER);
 	else if (!strcmp(how, "own"))
 		make_and_leave_pool(device, broker);
 	else

@@ -5,20 +5,13 @@
  *
  * The broker cannot know whether the member will go on, so nothing of it is given to others.
  */
+#include "crash/member.h"
+
 #include <signal.h>
-#include <string.h>
 
-#include "crash/step.h"
-#include "support/broker_case.h"
-#include "support/check.h"
-#include "support/needs.h"
 #include "support/service.h"
-#include "support/subject.h"
-#include "support/work_queue.h"
 
-#define LIMIT_NS   ((uint64_t)child_limit_ms() * 1000000)
 #define A_WHILE_NS UINT64_C(20000000)
-#define CHUNK      (2 * MIB)
 
 /* --- the members that are stopped; each has told "ready" before --- */
 
@@ -28,22 +21,16 @@ static void be_ready(void)
 	role_hear("nothing, since it is killed");
 }
 
-static ww_work_queue *join_queue(uint32_t role)
+static ww_work_queue *be_member(uint32_t role)
 {
-	struct ww_work_member_params params = {.struct_size = sizeof(params), .role = role};
-	ww_work_queue *queue;
-	ww_broker *broker;
-
-	MUST_OK(broker_open_patient(NULL, &broker));
-	MUST_OK(ww_work_queue_get(subject_open(), broker, "q", &params, LIMIT_NS, NULL, &queue));
-	return queue;
+	return join_queue(subject_open(), open_broker(), role);
 }
 
 ROLE(role_stopped_producer_of_work)
 {
 	(void)count;
 	(void)arguments;
-	work_send(join_queue(WW_WORK_QUEUE_PRODUCER), 1);
+	work_send(be_member(WW_WORK_QUEUE_PRODUCER), 1);
 	be_ready();
 }
 
@@ -53,7 +40,7 @@ ROLE(role_stopped_consumer_of_work)
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_work_queue_receive(join_queue(WW_WORK_QUEUE_CONSUMER), NULL, LIMIT_NS, NULL,
+	MUST_OK(ww_work_queue_receive(be_member(WW_WORK_QUEUE_CONSUMER), NULL, LIMIT_NS, NULL,
 		&frame));
 	be_ready();
 }
@@ -81,35 +68,21 @@ static ww_channel *join_channel(ww_device *device, ww_broker *broker)
 
 ROLE(role_stopped_producer)
 {
-	ww_broker *broker;
-
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	frame_send(make_channel(subject_open(), broker), 1);
+	frame_send(make_channel(subject_open(), open_broker()), 1);
 	be_ready();
 }
 
 ROLE(role_stopped_consumer)
 {
 	struct ww_frame frame = WW_INIT(struct ww_frame);
-	ww_broker *broker;
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	MUST_OK(ww_channel_receive(join_channel(subject_open(), broker), NULL, LIMIT_NS, NULL,
-		&frame));
+	MUST_OK(ww_channel_receive(join_channel(subject_open(), open_broker()), NULL, LIMIT_NS,
+		NULL, &frame));
 	be_ready();
-}
-
-static ww_pool *make_pool(ww_device *device)
-{
-	ww_pool *pool;
-
-	MUST_OK(ww_pool_create(device,
-		WW_PARAMS(struct ww_pool_params, .bytes_max = CHUNK, .chunk_bytes = CHUNK), &pool));
-	return pool;
 }
 
 /* All of the pool, under a name. */
@@ -117,7 +90,7 @@ static ww_memory *cut_slice(ww_pool *pool, ww_broker *broker)
 {
 	ww_memory *slice;
 
-	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, 0, NULL, &slice));
+	MUST_OK(ww_pool_alloc(pool, POOL_BYTES, 0, 0, NULL, &slice));
 	MUST_OK(ww_memory_put(slice, broker, "slice", NULL, LIMIT_NS, NULL));
 	return slice;
 }
@@ -132,34 +105,27 @@ static ww_memory *get_slice(ww_device *device, ww_broker *broker)
 
 ROLE(role_stopped_owner)
 {
-	ww_broker *broker;
-
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	(void)cut_slice(make_pool(subject_open()), broker);
+	(void)cut_slice(make_pool(subject_open()), open_broker());
 	be_ready();
 }
 
 ROLE(role_stopped_importer)
 {
-	ww_broker *broker;
-
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	(void)get_slice(subject_open(), broker);
+	(void)get_slice(subject_open(), open_broker());
 	be_ready();
 }
 
 ROLE(role_getter_of_slice)
 {
 	OWN(device) ww_device *device = subject_open();
-	OWN(broker) ww_broker *broker;
+	OWN(broker) ww_broker *broker = open_broker();
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
 	ww_memory_unref(get_slice(device, broker));
 }
 
@@ -168,12 +134,10 @@ ROLE(role_stopped_server)
 {
 	ww_device *device = subject_open();
 	ww_service *service;
-	ww_broker *broker;
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	MUST_OK(ww_service_create(device, broker, "s", NULL, NULL, &service));
+	MUST_OK(ww_service_create(device, open_broker(), "s", NULL, NULL, &service));
 	service_offer_all(service, device);
 	role_tell("ready");
 	(void)ww_service_serve(service, WW_FOREVER, NULL);
@@ -199,15 +163,12 @@ static ww_client *open_client(ww_broker *broker)
 /* Its calls run until they are cancelled, and it does not cancel them. */
 ROLE(role_stopped_client)
 {
-	ww_client *client;
-	ww_broker *broker;
+	ww_client *client = open_client(open_broker());
 	ww_ticket *ticket;
 	uint32_t hold;
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(broker_open_patient(NULL, &broker));
-	client = open_client(broker);
 	MUST_OK(ww_client_find(client, "hold", NULL, LIMIT_NS, NULL, &hold));
 	MUST_OK(ww_client_submit(client, hold, NULL, 0, NULL, LIMIT_NS, NULL, &ticket));
 	be_ready();
@@ -339,9 +300,9 @@ CASE(stopped_importer, 0)
 	start_and_stop(&member, "role_stopped_importer");
 	MUST_OK(ww_broker_remove(scene.broker, "slice"));
 	ww_memory_unref(slice);
-	MUST(ww_pool_alloc(pool, CHUNK, 0, A_WHILE_NS, NULL, &slice) != WW_OK);
+	MUST(ww_pool_alloc(pool, POOL_BYTES, 0, A_WHILE_NS, NULL, &slice) != WW_OK);
 	child_kill(&member);
-	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, LIMIT_NS, NULL, &slice));
+	MUST_OK(ww_pool_alloc(pool, POOL_BYTES, 0, LIMIT_NS, NULL, &slice));
 	ww_memory_unref(slice);
 	ww_pool_unref(pool);
 	scene_end();
