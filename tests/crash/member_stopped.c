@@ -91,16 +91,16 @@ static ww_memory *cut_slice(ww_pool *pool, ww_broker *broker)
 	ww_memory *slice;
 
 	MUST_OK(ww_pool_alloc(pool, POOL_BYTES, 0, 0, NULL, &slice));
-	MUST_OK(ww_memory_put(slice, broker, "slice", NULL, LIMIT_NS, NULL));
+	MUST_OK(ww_memory_put(slice, broker, "m", NULL, LIMIT_NS, NULL));
 	return slice;
 }
 
-static ww_memory *get_slice(ww_device *device, ww_broker *broker)
+static ww_memory *get_memory(ww_device *device, ww_broker *broker)
 {
-	ww_memory *slice;
+	ww_memory *memory;
 
-	MUST_OK(ww_memory_get(device, broker, "slice", NULL, LIMIT_NS, NULL, &slice, NULL));
-	return slice;
+	MUST_OK(ww_memory_get(device, broker, "m", NULL, LIMIT_NS, NULL, &memory, NULL));
+	return memory;
 }
 
 ROLE(role_stopped_owner)
@@ -111,44 +111,53 @@ ROLE(role_stopped_owner)
 	be_ready();
 }
 
-ROLE(role_stopped_importer)
+ROLE(role_stopped_holder)
 {
 	(void)count;
 	(void)arguments;
-	(void)get_slice(subject_open(), open_broker());
+	(void)get_memory(subject_open(), open_broker());
 	be_ready();
 }
 
-ROLE(role_getter_of_slice)
+ROLE(role_getter)
 {
 	OWN(device) ww_device *device = subject_open();
 	OWN(broker) ww_broker *broker = open_broker();
 
 	(void)count;
 	(void)arguments;
-	ww_memory_unref(get_slice(device, broker));
+	ww_memory_unref(get_memory(device, broker));
 }
 
-/* Serves until it is stopped or killed. */
-ROLE(role_stopped_server)
+static ww_status drain(void *service, ww_call *call)
 {
-	ww_device *device = subject_open();
+	(void)call;
+	return ww_service_drain(service);
+}
+
+/* Serves until it is stopped or killed, or is called to drain. */
+ROLE(role_server)
+{
+	OWN(device) ww_device *device = subject_open();
+	OWN(broker) ww_broker *broker = open_broker();
 	ww_service *service;
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_service_create(device, open_broker(), "s", NULL, NULL, &service));
+	MUST_OK(ww_service_create(device, broker, "s", NULL, NULL, &service));
+	MUST_OK(ww_service_offer(service, "drain", "", drain, service, NULL));
 	service_offer_all(service, device);
 	role_tell("ready");
-	(void)ww_service_serve(service, WW_FOREVER, NULL);
+	MUST_STATUS(WW_END, ww_service_serve(service, WW_FOREVER, NULL));
+	ww_service_unref(service);
 }
 
-static ww_status call(ww_client *client, uint64_t timeout_ns)
+static ww_status call(ww_client *client, const char *name, uint64_t timeout_ns)
 {
-	uint32_t nop;
+	uint32_t function;
 
-	MUST_OK(ww_client_find(client, "nop", NULL, LIMIT_NS, NULL, &nop));
-	return ww_client_call(client, nop, NULL, 0, NULL, timeout_ns, NULL, NULL);
+	MUST_OK(ww_client_find(client, name, NULL, LIMIT_NS, NULL, &function));
+	return ww_client_call(client, function, NULL, 0, NULL, timeout_ns, NULL, NULL);
 }
 
 static ww_client *open_client(ww_broker *broker)
@@ -156,31 +165,80 @@ static ww_client *open_client(ww_broker *broker)
 	ww_client *client;
 
 	MUST_OK(ww_client_open(broker, "s", NULL, LIMIT_NS, NULL, &client));
-	MUST_OK(call(client, LIMIT_NS));
+	MUST_OK(call(client, "nop", LIMIT_NS));
 	return client;
 }
 
-/* Its calls run until they are cancelled, and it does not cancel them. */
-ROLE(role_stopped_client)
+static ww_ticket *submit(const char *name, const struct ww_value *arguments, uint32_t count)
 {
 	ww_client *client = open_client(open_broker());
 	ww_ticket *ticket;
-	uint32_t hold;
+	uint32_t function;
+
+	MUST_OK(ww_client_find(client, name, NULL, LIMIT_NS, NULL, &function));
+	MUST_OK(ww_client_submit(client, function, arguments, count, NULL, LIMIT_NS, NULL,
+		&ticket));
+	return ticket;
+}
+
+/* Its call runs until it is cancelled, and it does not cancel it. */
+ROLE(role_stopped_client)
+{
+	(void)count;
+	(void)arguments;
+	(void)submit("hold", NULL, 0);
+	be_ready();
+}
+
+/* The server keeps a memory for it, which it never takes. */
+ROLE(role_stopped_client_with_result)
+{
+	const struct ww_value values[] = {value_u64(4096), value_u8(1)};
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_client_find(client, "hold", NULL, LIMIT_NS, NULL, &hold));
-	MUST_OK(ww_client_submit(client, hold, NULL, 0, NULL, LIMIT_NS, NULL, &ticket));
+	MUST_OK(ww_ticket_wait(submit("make", values, 2), LIMIT_NS, NULL));
+	be_ready();
+}
+
+/* Arrives when it is told to, in the first round only. */
+ROLE(role_stopped_rank)
+{
+	ww_barrier *barrier;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_barrier_get(open_broker(), "b", 1, LIMIT_NS, NULL, &barrier));
+	role_tell("ready");
+	role_hear("arrive");
+	MUST_OK(ww_barrier_wait(barrier, LIMIT_NS, NULL));
+	be_ready();
+}
+
+ROLE(role_stopped_signaller)
+{
+	ww_timeline *timeline;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_put(timeline, open_broker(), "t", NULL, NULL));
+	MUST_OK(ww_timeline_signal(timeline, 1));
 	be_ready();
 }
 
 /* --- the others --- */
 
+static void stop(struct child *member)
+{
+	child_hear(member, "ready");
+	MUST_CALL(kill(member->pid, SIGSTOP));
+}
+
 static void start_and_stop(struct child *member, const char *role)
 {
 	child_start(member, role, NULL);
-	child_hear(member, "ready");
-	MUST_CALL(kill(member->pid, SIGSTOP));
+	stop(member);
 }
 
 static ww_work_queue *make_queue(void)
@@ -282,7 +340,7 @@ CASE(stopped_owner, 0)
 
 	scene_begin();
 	start_and_stop(&member, "role_stopped_owner");
-	child_start(&other, "role_getter_of_slice", NULL);
+	child_start(&other, "role_getter", NULL);
 	child_finish(&other);
 	child_kill(&member);
 	scene_end();
@@ -297,8 +355,8 @@ CASE(stopped_importer, 0)
 	scene_begin();
 	pool = make_pool(scene.device);
 	slice = cut_slice(pool, scene.broker);
-	start_and_stop(&member, "role_stopped_importer");
-	MUST_OK(ww_broker_remove(scene.broker, "slice"));
+	start_and_stop(&member, "role_stopped_holder");
+	MUST_OK(ww_broker_remove(scene.broker, "m"));
 	ww_memory_unref(slice);
 	MUST(ww_pool_alloc(pool, POOL_BYTES, 0, A_WHILE_NS, NULL, &slice) != WW_OK);
 	child_kill(&member);
@@ -314,13 +372,13 @@ CASE(stopped_server, 0)
 	ww_client *client;
 
 	scene_begin();
-	child_start(&member, "role_stopped_server", NULL);
+	child_start(&member, "role_server", NULL);
 	child_hear(&member, "ready");
 	client = open_client(scene.broker);
 	MUST_CALL(kill(member.pid, SIGSTOP));
-	MUST_STATUS(WW_TIMED_OUT, call(client, A_WHILE_NS));
+	MUST_STATUS(WW_TIMED_OUT, call(client, "nop", A_WHILE_NS));
 	child_kill(&member);
-	MUST_STATUS(WW_ERR_PEER_LOST, call(client, LIMIT_NS));
+	MUST_STATUS(WW_ERR_PEER_LOST, call(client, "nop", LIMIT_NS));
 	ww_client_unref(client);
 	scene_end();
 }
@@ -333,16 +391,107 @@ CASE(stopped_client, 0)
 	ww_status status;
 
 	scene_begin();
-	child_start(&server, "role_stopped_server", NULL);
+	child_start(&server, "role_server", NULL);
 	child_hear(&server, "ready");
 	start_and_stop(&member, "role_stopped_client");
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, LIMIT_NS, NULL, &client));
 	/* The server takes this call before or after the one that runs until it is cancelled. */
-	status = call(client, A_WHILE_NS);
+	status = call(client, "nop", A_WHILE_NS);
 	MUST(status == WW_TIMED_OUT || status == WW_OK);
 	child_kill(&member);
-	MUST_OK(call(client, LIMIT_NS));
+	MUST_OK(call(client, "nop", LIMIT_NS));
 	ww_client_unref(client);
 	child_kill(&server);
+	scene_end();
+}
+
+CASE(stopped_client_with_result, 0)
+{
+	struct child member;
+	struct child server;
+	ww_client *client;
+
+	scene_begin();
+	child_start(&server, "role_server", NULL);
+	child_hear(&server, "ready");
+	start_and_stop(&member, "role_stopped_client_with_result");
+	client = open_client(scene.broker);
+	MUST_OK(call(client, "drain", LIMIT_NS));
+	child_finish(&server);
+	ww_client_unref(client);
+	child_kill(&member);
+	scene_end();
+}
+
+CASE(stopped_holder, 0)
+{
+	struct child member;
+	struct child other;
+	ww_memory *former;
+	ww_memory *next;
+	ww_memory *got;
+
+	scene_begin();
+	former = scene_make(1, 1);
+	next = scene_make(1, 2);
+	scene_put(former, "m", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	start_and_stop(&member, "role_stopped_holder");
+	child_start(&other, "role_getter", NULL);
+	child_finish(&other);
+	MUST_OK(ww_broker_remove(scene.broker, "m"));
+	ww_memory_unref(former);
+	scene_put(next, "m", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	got = get_memory(scene.device, scene.broker);
+	pattern_verify(got, 2);
+	ww_memory_unref(got);
+	ww_memory_unref(next);
+	child_kill(&member);
+	scene_end();
+}
+
+CASE(stopped_rank, 0)
+{
+	struct child member;
+	ww_barrier *barrier;
+
+	scene_begin();
+	MUST_OK(ww_barrier_create(scene.broker, "b",
+		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
+	child_start(&member, "role_stopped_rank", NULL);
+	MUST_OK(ww_barrier_get(scene.broker, "b", 0, LIMIT_NS, NULL, &barrier));
+	stop(&member);
+	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(barrier, A_WHILE_NS, NULL));
+	child_tell(&member, "arrive");
+	MUST_CALL(kill(member.pid, SIGCONT));
+	MUST_OK(ww_barrier_wait(barrier, LIMIT_NS, NULL));
+	stop(&member);
+	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(barrier, A_WHILE_NS, NULL));
+	child_kill(&member);
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_barrier_wait(barrier, LIMIT_NS, NULL));
+	ww_barrier_unref(barrier);
+	scene_end();
+}
+
+CASE(stopped_signaller, NEEDS_VALUES)
+{
+	ww_timeline *timeline;
+	struct child member;
+	ww_stream *stream;
+
+	scene_begin();
+	MUST_OK(ww_stream_create(scene.device, &stream));
+	start_and_stop(&member, "role_stopped_signaller");
+	MUST_OK(ww_timeline_get(scene.broker, "t", LIMIT_NS, NULL, &timeline));
+	MUST_OK(ww_timeline_wait(timeline, 1, LIMIT_NS, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 2, A_WHILE_NS, NULL));
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_timeline_stream_wait(timeline, stream, 2, 0, A_WHILE_NS, NULL));
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, 2, WW_WAIT_UNSUBMITTED, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_stream_synchronize(stream, A_WHILE_NS, NULL));
+	child_kill(&member);
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_timeline_wait(timeline, 2, LIMIT_NS, NULL));
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_stream_synchronize(stream, LIMIT_NS, NULL));
+	ww_timeline_unref(timeline);
+	ww_stream_unref(stream);
 	scene_end();
 }
