@@ -13,13 +13,14 @@
  *   consumers:     └──── release <── use <── receive
  *
  * Each of acquire, publish, receive and release takes a stream or NULL. With a stream the call
- * orders the work of that stream: the CPU does not wait, a wait is enqueued on the stream. Use NULL
- * in code that uses the CPU, or that has waited for its stream: when the call returns, the caller
- * may use the bytes, or the bytes are complete.
+ * orders the work of that stream. The CPU does not wait until work of GPUs is complete: this wait
+ * is enqueued on the stream. Use NULL in code that uses the CPU, or that has waited for its stream:
+ * then the caller may use the bytes when acquire or receive has returned, and must have finished
+ * using them when it calls publish or release.
  *
  * Policies say what happens when the producer needs a slot and all have frames:
  *
- *   WW_CHANNEL_BLOCK        it waits until every consumer has received and released a slot
+ *   WW_CHANNEL_BLOCK        it waits until every consumer has received and released a frame
  *   WW_CHANNEL_DROP_OLDEST  it drops the oldest frame that no consumer holds. A consumer that has
  *                           not received this frame counts it as dropped, and goes on with the next
  *   WW_CHANNEL_LATEST       the same, and a consumer always receives the newest complete frame
@@ -51,13 +52,14 @@
  *     WW_CONSUMER_TRUST_USERS, this rule does not apply between the two.
  *   - If the broker and its supervisor end, members go on, and no process can join. Each side then
  *     learns of the other's end from the kernel, within 50 ms while it waits. If a stream waits on
- *     the GPU for work of a process that ended then, the wait does not end, because no broker can
- *     store the poison.
+ *     the GPU for work of a process that ended then, the wait does not end: only a broker ends such
+ *     a wait (timeline.h).
  *
  * A consumer that does not release its frames keeps a producer with policy block waiting. The
- * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns. If an
- * observer of the producer's user, or of root, calls ww_channel_evict(), the producer does it:
- *   - Its next receive returns WW_ERR_EVICTED. It can release the frames that it holds.
+ * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns. It also
+ * does so if an observer (WW_CONSUMER_OBSERVE) of the producer's user, or of root, calls
+ * ww_channel_evict(). Then:
+ *   - The consumer's next receive returns WW_ERR_EVICTED. It can release the frames that it holds.
  *   - Slots that it holds are not written until it has released them, or its process has ended. All
  *     other slots are free at once, whatever the consumer does.
  *   - It counts as one of consumers_max, and of consumers_per_uid_max, until it has left.
@@ -91,8 +93,8 @@ typedef struct ww_channel ww_channel;
 #define WW_CHANNEL_SLOTS_MAX     4096
 #define WW_CHANNEL_CONSUMERS_MAX 32
 #define WW_CHANNEL_EVENTS_MAX    64         /* that a ww_channel keeps until they are asked for */
-#define WW_CHANNEL_WAIT_TOLD_NS  10000000   /* a wait of the producer that is an event */
-#define WW_CHANNEL_NOBODY        UINT32_MAX /* where the number of a consumer stands */
+#define WW_CHANNEL_WAIT_TOLD_NS  10000000   /* a wait of the producer for so long is an event */
+#define WW_CHANNEL_NOBODY        UINT32_MAX /* in place of the number of a consumer */
 
 /* ww_channel_params.policy */
 enum {
@@ -234,10 +236,9 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  *                  0: only new frames; 1: the newest; WW_CHANNEL_OLDEST. Not used with policy
  *                  WW_CHANNEL_LATEST, which begins with the newest frame. With policy block the
  *                  producer may take back up to an eighth of the slots at once, so as many of the
- *                  oldest frames may be gone. While there is no
- *                  consumer, the producer does not wait, whatever the policy is, and uses slots
- *                  again. If a first consumer must not miss a frame, the producer calls
- *                  ww_channel_wait_consumers() first
+ *                  oldest frames may be gone. While there is no consumer, the producer does not
+ *                  wait, whatever the policy is, and uses slots again. If a first consumer must
+ *                  not miss a frame, the producer calls ww_channel_wait_consumers() first
  * @metadata_type:  the type that the metadata must have; NULL: any
  * @array:          borrowed; dtype and shape that the channel must have; NULL: any
  * @deadline_ns:    the longest time between frames that this consumer accepts; the producer must
@@ -255,8 +256,8 @@ struct ww_consumer_params {
 
 /**
  * ww_channel_get() - become a consumer of the channel of a name
- * @device:       borrowed; the device for which the slots are mapped, for reading; host memory, and
- *                memory that the device reaches
+ * @device:       borrowed; the device for which the slots are mapped, for reading. The slots must
+ *                be in host memory, or in memory that the device reaches
  * @broker:       borrowed; NULL: the default broker
  * @name:         borrowed
  * @params:       borrowed; NULL: all zero
@@ -561,7 +562,8 @@ WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info
  * struct ww_channel_consumer_info - a consumer of a channel
  * @struct_size:  set by the caller to sizeof(struct ww_channel_consumer_info)
  * @number:       0 to consumers_max - 1; a later consumer may have it again
- * @pid:          of its process, in the broker's pid namespace, else in its own
+ * @pid:          of its process, in the broker's pid namespace; in its own, if the broker cannot
+ *                see the process
  * @uid:          of its user, as the broker says
  * @is_asleep:    1: it sleeps until a frame comes
  * @is_evicted:   1: it was evicted, and has not left yet

@@ -11,14 +11,14 @@
 #include <warpway/base.h>
 
 #define WW_FRAME_DIMS                8    /* of a frame's shape */
-#define WW_FRAME_METADATA_MAX        4096 /* bytes of each frame */
+#define WW_FRAME_METADATA_MAX        4096 /* bytes of metadata of a frame, at most */
 #define WW_FRAME_METADATA_TYPE_BYTES 16
 #define WW_FRAME_ALIGNMENT           512 /* bytes; of each slot's memory */
 
 /**
  * struct ww_frame - a frame that is being written, or was received
  * @struct_size:     set by the caller to sizeof(struct ww_frame)
- * @slot:            its slot
+ * @slot:            index of its slot, from 0
  * @number:          1, 2, 3, ... in the order in which its producer published; 0: not published yet
  * @pointer:         of its bytes, for the device of the channel or queue
  * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them

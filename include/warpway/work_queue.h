@@ -11,10 +11,10 @@
  *                  │ done                v
  *   a consumer:    └─ acknowledge <── receive ──> reject ──> available again, or failed
  *
- * At least once: if a consumer ends before it has acknowledged a frame, or rejects it, another
- * consumer gets the frame, marked as a repeat (struct ww_frame.attempts). If a frame has been
- * given out attempts_max times, it has failed: consumers do not get it any more. The queue keeps
- * it. To read it, open the queue with role WW_WORK_QUEUE_FAILED.
+ * At least once: if a consumer ends before it has acknowledged a frame, or rejects it, the frame is
+ * given out again, marked as a repeat (struct ww_frame.attempts). If it was given out attempts_max
+ * times already, it has failed: consumers do not get it any more. The queue keeps it. To read it,
+ * open the queue with role WW_WORK_QUEUE_FAILED.
  *
  * Order: the frames of one producer are given out in the order in which they were published. A
  * frame that is given out again comes before newer ones of its producer that no consumer has yet.
@@ -32,24 +32,26 @@
  *   - If the broker was killed, the members go on. New members cannot join until the broker runs
  *     again, and some ends of consumers are noticed only then.
  *
- * Streams: publish, receive and acknowledge take a stream or NULL. With a stream the CPU does not
- * wait: the frame is complete, or done, after the work that the stream has at that time, and a
- * consumer's stream waits for a frame that is not complete. If the consumer ends before that work
- * is complete, the frame is given out again. A stream of a consumer waits on the GPU only for
- * producers of its own user, because a wait that never ends would block it. For other producers the
- * CPU waits. A producer's stream never waits for a consumer: a slot is free when its frame is done.
+ * Streams: acquire, publish, receive and acknowledge take a stream or NULL. With a stream the CPU
+ * does not wait until work of GPUs is complete: the frame is complete, or done, after the work that
+ * the stream has at that time, and a consumer's stream waits for a frame that is not complete. If
+ * the consumer ends before that work is complete, the frame is given out again. A stream of a
+ * consumer waits on the GPU only for producers of its own user, because a wait that never ends
+ * would block it. For other producers the CPU waits. A producer's stream never waits for a
+ * consumer: a slot is free when its frame is done.
  *
  * Rights: the mode of the queue decides. A process that may read the object may consume. A consumer
  * writes claims, which all consumers share, so consumers must trust each other. A hostile consumer
  * can:
  *   - take, repeat or drop any frame of the queue;
  *   - prevent that other members are woken (they poll every 50 ms);
- *   - take all entries for consumers;
+ *   - take the places of all consumers, so that no other one can join;
  *   - declare a frame done while another consumer reads it, so that its bytes change meanwhile.
  * It cannot write frames, become a producer, make a process read or write outside the queue's
- * memory, or block a GPU. A process that may write the object may also produce. Entries of
- * consumers of other users that were killed stay taken until the process that made the queue, or
- * the queue, ends.
+ * memory, or block a GPU. A process that may write the object may also produce.
+ *
+ * If a member is killed, the next one can take its place. If the two are of different users, the
+ * object of the killed one can stay in the broker until the queue ends, charged to its user.
  *
  * How it works: each producer writes a ring and shares claims, one word for each slot, which
  * consumers change by compare and swap. A frame costs a few of these: no broker, no message, and no
