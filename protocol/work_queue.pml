@@ -17,6 +17,10 @@
  *   - With CLOSES, the queue is closed at any time, and the producer stays. Each consumer learns that
  *     no frame comes any more, and then none is published, available or claimed.
  *
+ * What a member does only because it looks every 50 ms stands in the guards of its sleep, as what
+ * wakes it: that a consumer has ended, or that a stream has done the work. With CLOSES the producer
+ * is not killed. Failed frames are read by nobody here.
+ *
  * scripts/check-model searches it. With one of the WRONG_... below defined a step is done as somebody
  * might one day write it: spin must object.
  *

@@ -261,7 +261,8 @@ WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
  * finished only releases its queue (ww_work_queue_unref()), and the process that made the queue
  * calls this function when the last producer has finished; or consumers are opened with
  * end_after_producers. When no producer holds a slot, and all frames are done or have failed,
- * consumers get WW_END; the producers need not leave. A producer of a library before 0.2.0 must.
+ * consumers get WW_END; the producers need not leave. A producer of a library before 0.2.0 must,
+ * and a consumer of one waits for all of them.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this process may not produce); WW_ERR_FORKED.
  */

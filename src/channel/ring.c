@@ -231,7 +231,7 @@ void ww_ring_evict(struct ww_ring *ring, uint32_t number,
 
 void ww_ring_close(struct ww_ring *ring)
 {
-	__atomic_store_n(&ring->header->state, WW_WIRE_CHANNEL_STATE_CLOSED, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->header->state, WW_WIRE_CHANNEL_STATE_CLOSED, __ATOMIC_SEQ_CST);
 }
 
 void ww_ring_wake(struct ww_ring *ring)

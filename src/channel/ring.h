@@ -113,7 +113,7 @@ static inline uint64_t ww_ring_published_ns(const struct ww_ring *ring)
 
 static inline bool ww_ring_is_closed(const struct ww_ring *ring)
 {
-	return __atomic_load_n(&ring->header->state, __ATOMIC_ACQUIRE) ==
+	return __atomic_load_n(&ring->header->state, __ATOMIC_SEQ_CST) ==
 		WW_WIRE_CHANNEL_STATE_CLOSED;
 }
 
@@ -143,7 +143,7 @@ void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame);
 void ww_ring_evict(struct ww_ring *ring, uint32_t number,
 	const struct ww_layout_channel_eviction *eviction);
 
-/* No frame comes any more. It does not wake. */
+/* No frame comes any more. In one order (seq_cst) with looks at sleepers. It does not wake. */
 void ww_ring_close(struct ww_ring *ring);
 void ww_ring_wake(struct ww_ring *ring);
 

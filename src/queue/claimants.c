@@ -187,7 +187,7 @@ static bool is_unknown(const struct ww_work_queue *queue, uint32_t number)
 
 bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_ring *ring)
 {
-	bool is_left = ww_queue_ring_is_left(ring);
+	bool is_through = ww_queue_ring_is_through(ring, ww_queue_roster_is_closed(&queue->roster));
 
 	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++) {
 		struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
@@ -197,7 +197,7 @@ bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_rin
 			claim.state != WW_WIRE_WORK_STATE_FINISHING)
 			continue;
 		state = ww_queue_claimant_look(queue, ring, slot, &claim, false);
-		if (state == WW_CLAIMANT_IS_OVER || (state == WW_CLAIMANT_HAS_DONE && is_left) ||
+		if (state == WW_CLAIMANT_IS_OVER || (state == WW_CLAIMANT_HAS_DONE && is_through) ||
 			(state == WW_CLAIMANT_WORKS && is_unknown(queue, claim.consumer)))
 			return true;
 	}

@@ -92,7 +92,7 @@ static bool end_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
 		return false;
 	wake_producer(held->ring);
 	/* It may have been the last frame. */
-	if (ww_queue_roster_is_closed(&queue->roster) || ww_ring_is_closed(&held->ring->ring))
+	if (ww_queue_roster_is_closed(&queue->roster) || ww_queue_ring_is_left(held->ring))
 		ww_queue_bell_ring(&queue->bell);
 	return true;
 }
@@ -209,10 +209,11 @@ static bool have_come(const struct ww_work_queue *queue, uint32_t joined)
 	return queue->end_after_producers && joined >= queue->end_after_producers;
 }
 
-/* Whether a producer publishes nothing any more, and gets no slot to write. */
-static bool is_through(const struct ww_queue_ring *ring, bool is_closed)
+/* Whether a frame was acknowledged that may yet be lost, which is told before the end. */
+static bool is_unsure(const struct ww_queue_ring *ring)
 {
-	return (is_closed && ww_queue_ring_has_no_slots(ring)) || ww_queue_ring_is_left(ring);
+	return ring->unsure_frame &&
+		ww_frame_look(ring->member.cell, ring->unsure_ready, false) == WW_NOT_READY;
 }
 
 /*
@@ -229,10 +230,13 @@ static bool has_ended(const struct ww_work_queue *queue, bool is_closed)
 		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
 		struct ww_queue_counts counts = {0};
 
-		if (!is_through(ring, is_closed))
+		if (!ww_queue_ring_is_through(ring, is_closed) || is_unsure(ring))
 			return false;
 		ww_queue_ring_count(ring, &counts);
 		if (counts.available + counts.claimed > 0)
+			return false;
+		/* Another consumer has just rejected it, for the last time. */
+		if (counts.failed > 0 && queue->role == WW_WORK_QUEUE_FAILED)
 			return false;
 	}
 	return true;
@@ -316,8 +320,10 @@ static ww_status receive(struct receiving *receiving, uint64_t deadline_ns)
 		status = try_receive(receiving);
 		if (status != WW_NOT_READY)
 			return status;
-		if (has_ended(queue, is_closed))
-			return WW_END;
+		if (has_ended(queue, is_closed)) {
+			status = check_unsure(queue);
+			return status == WW_OK ? WW_END : status;
+		}
 		ww_queue_rings_forget(queue);
 		status = wait_for_frame(receiving, deadline_ns);
 	}
@@ -492,7 +498,7 @@ ww_status ww_work_queue_finish(ww_work_queue *queue, const struct ww_frame *fram
 
 	ww_try(enter(queue, frame, "finish"));
 	ww_try(find_held(queue, frame, &held));
-	if (!is_through(held->ring, ww_queue_roster_is_closed(&queue->roster)))
+	if (!ww_queue_ring_is_through(held->ring, ww_queue_roster_is_closed(&queue->roster)))
 		return WW_NOT_READY;
 	ww_eventfd_pause(queue->eventfd);
 	status = finish_held(queue, held, frame, stream);

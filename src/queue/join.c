@@ -148,6 +148,7 @@ static ww_status join_producers(struct ww_work_queue *queue)
 	queue->is_member = true;
 	ww_try(ww_queue_enter_roster(queue));
 	ww_try(say_stays(queue, &request));
+	ww_queue_roster_count(&queue->roster); /* it has joined */
 	ww_queue_bell_ring(&queue->bell);
 	return check_open(queue);
 }

@@ -164,10 +164,13 @@ void ww_queue_ring_say_slots(struct ww_queue_ring *ring, uint32_t slots)
 	__atomic_store_n(&ring->ring.header->work_slots, slots, __ATOMIC_SEQ_CST);
 }
 
-bool ww_queue_ring_has_no_slots(const struct ww_queue_ring *ring)
+bool ww_queue_ring_is_through(const struct ww_queue_ring *ring, bool is_closed)
 {
-	return __atomic_load_n(&ring->ring.header->work_slots, __ATOMIC_SEQ_CST) ==
-		WW_WIRE_WORK_SLOTS_NONE;
+	if (is_closed &&
+		__atomic_load_n(&ring->ring.header->work_slots, __ATOMIC_SEQ_CST) ==
+			WW_WIRE_WORK_SLOTS_NONE)
+		return true;
+	return ww_queue_ring_is_left(ring);
 }
 
 void ww_queue_ring_count(const struct ww_queue_ring *ring, struct ww_queue_counts *counts)
@@ -269,6 +272,5 @@ ww_status ww_queue_enter_roster(struct ww_work_queue *queue)
 			"counts until its frames are done",
 			queue->roster.count);
 	ww_error_restore(&record);
-	ww_queue_roster_count(&queue->roster);
 	return WW_OK;
 }

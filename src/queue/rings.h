@@ -36,8 +36,11 @@ bool ww_queue_ring_is_left(const struct ww_queue_ring *ring);
  */
 void ww_queue_ring_say_slots(struct ww_queue_ring *ring, uint32_t slots);
 
-/* Once the queue is closed, no frame of it comes any more, though the producer stays. */
-bool ww_queue_ring_has_no_slots(const struct ww_queue_ring *ring);
+/*
+ * Whether its producer publishes nothing any more, and gets no slot to write.
+ * @is_closed:  whether the queue is, which was looked at before
+ */
+bool ww_queue_ring_is_through(const struct ww_queue_ring *ring, bool is_closed);
 
 /* How many frames are in each state. */
 struct ww_queue_counts {

@@ -197,7 +197,16 @@ SCENE_CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 	MUST(!is_readable(writes));
 	gate_open(&gate);
 	poll_and_acquire(producer, writes, &frame);
-	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
+	MUST_OK(ww_work_queue_publish(producer, &frame, NULL));
+	poll_and_receive(consumer, reads, &frame);
+	gate_close(&gate, stream);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, stream));
+	MUST_OK(ww_work_queue_close(producer));
+	MUST_STATUS(WW_TIMED_OUT, try_receive(consumer, &frame)); /* it may come again */
+	MUST(!is_readable(reads));
+	gate_open(&gate);
+	MUST(becomes_readable(reads));
+	MUST_STATUS(WW_END, try_receive(consumer, &frame));
 }
 
 #define FRAMES 2000

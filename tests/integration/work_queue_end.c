@@ -252,6 +252,19 @@ SCENE_CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
 	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
 }
 
+/* A queue that was closed ends only when that is known. */
+SCENE_CASE(work_queue_end_comes_after_what_may_be_lost, NEEDS_VALUES)
+{
+	start_all(1, "");
+	agent_does(&producer, "stream_send", "shut");
+	agent_does(consumer, "stream_hold", "done");
+	agent_must(consumer, WW_TIMED_OUT, "no_more wait_ms=0");
+	agent_tell(consumer, "no_more wait_ms=forever");
+	child_kill(&producer);
+	agent_answers(consumer, WW_ERR_PEER_LOST);
+	agent_must(consumer, WW_END, "no_more wait_ms=forever");
+}
+
 /* --- broker --- */
 
 SCENE_CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
