@@ -8,6 +8,7 @@
 #include "crash/member.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "support/service.h"
 
@@ -229,15 +230,19 @@ ROLE(role_stopped_signaller)
 
 /* --- the others --- */
 
-static void stop(struct child *member)
+/* It may run for a moment after kill(), and do what it was asked to. */
+static void stop(const struct child *member)
 {
-	child_hear(member, "ready");
+	siginfo_t info;
+
 	MUST_CALL(kill(member->pid, SIGSTOP));
+	MUST_CALL(waitid(P_PID, (id_t)member->pid, &info, WSTOPPED));
 }
 
 static void start_and_stop(struct child *member, const char *role)
 {
 	child_start(member, role, NULL);
+	child_hear(member, "ready");
 	stop(member);
 }
 
@@ -375,7 +380,7 @@ CASE(stopped_server, 0)
 	child_start(&member, "role_server", NULL);
 	child_hear(&member, "ready");
 	client = open_client(scene.broker);
-	MUST_CALL(kill(member.pid, SIGSTOP));
+	stop(&member);
 	MUST_STATUS(WW_TIMED_OUT, call(client, "nop", A_WHILE_NS));
 	child_kill(&member);
 	MUST_STATUS(WW_ERR_PEER_LOST, call(client, "nop", LIMIT_NS));
@@ -459,11 +464,13 @@ CASE(stopped_rank, 0)
 		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
 	child_start(&member, "role_stopped_rank", NULL);
 	MUST_OK(ww_barrier_get(scene.broker, "b", 0, LIMIT_NS, NULL, &barrier));
+	child_hear(&member, "ready");
 	stop(&member);
 	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(barrier, A_WHILE_NS, NULL));
 	child_tell(&member, "arrive");
 	MUST_CALL(kill(member.pid, SIGCONT));
 	MUST_OK(ww_barrier_wait(barrier, LIMIT_NS, NULL));
+	child_hear(&member, "ready");
 	stop(&member);
 	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(barrier, A_WHILE_NS, NULL));
 	child_kill(&member);

@@ -26,6 +26,7 @@
 #include "fuzz/messages.h"
 #include "soak/board.h"
 #include "support/raw_client.h"
+#include "support/scribble.h"
 
 #define PEERS     6
 #define FDS       5
@@ -45,37 +46,11 @@ static struct peer peers[PEERS];
 static bool is_other_user;
 static int fds[FDS]; /* memory, memory, an event, an inotify, a plain file */
 
-/*
- * Scribbling is an operation of forgers; for all others it is nothing. Left out is the memory of
- * the fake driver: whoever holds memory of a GPU can write it (memory.h).
- */
+/* An operation of forgers; for all others it is nothing. */
 OP(scribble_pages, 20)
 {
-	FILE *maps;
-	char line[512];
-
-	if (!soak.is_forger)
-		return;
-	maps = fopen("/proc/self/maps", "re");
-	MUST(maps);
-	while (fgets(line, sizeof(line), maps)) {
-		unsigned long begin;
-		unsigned long end;
-		int rights = 0;
-
-		if (sscanf(line, "%lx-%lx %n", &begin, &end, &rights) != 2 ||
-			strncmp(line + rights, "rw-s", 4) != 0 || !strstr(line, "memfd:warpway"))
-			continue;
-		for (uint32_t i = draw_below(64); i > 0; i--) {
-			uint64_t at = draw_number() % ((end - begin) / 8);
-			uint64_t value = draw_one_in(2) ? draw_number() : draw_below(256);
-
-			if (draw_one_in(2))
-				at %= 512; /* where pages have their heads */
-			__atomic_store_n((uint64_t *)begin + at, value, __ATOMIC_RELAXED);
-		}
-	}
-	fclose(maps);
+	if (soak.is_forger)
+		scribble_pages(64, draw_number);
 }
 
 /* Declared here, counted by soak.py: an operation that is never drawn. */

@@ -7,17 +7,14 @@
  */
 #include "support/agent.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -159,7 +156,6 @@ COMMAND(agent, open)
 	return agent_broker(&(ww_broker *){NULL});
 }
 
-/* What a change of user takes away: looking into its own /proc, and dying with its parent. */
 COMMAND(agent, user)
 {
 	uid_t uid = (uid_t)atoi(agent_word(1));
@@ -169,13 +165,7 @@ COMMAND(agent, user)
 
 	for (size_t i = 3; i < word_count; i++)
 		groups[count++] = (gid_t)atoi(words[i]);
-	/* While it can still be read: a build folder may lie where the other user must not look. */
-	(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	MUST_CALL(setgroups(count, groups));
-	MUST_CALL(setresgid(gid, gid, gid));
-	MUST_CALL(setresuid(uid, uid, uid));
-	MUST_CALL(prctl(PR_SET_DUMPABLE, 1));
-	MUST_CALL(prctl(PR_SET_PDEATHSIG, SIGKILL));
+	child_become_user(uid, gid, groups, count);
 	return WW_OK;
 }
 

@@ -91,6 +91,12 @@ int child_run_self(char *const *arguments, int *out_status);
 
 /* The helper's side. */
 void child_become(void);
+
+/*
+ * Needs root. Gives back what a change of user takes away: looking into the own /proc, and dying
+ * with the parent.
+ */
+void child_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
 void role_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void role_hear(const char *word);
 bool role_hear_any(char word[CHILD_WORD_BYTES]); /* false: the other side is gone */
