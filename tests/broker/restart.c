@@ -155,6 +155,38 @@ CASE(restart_keeps_all, ONCE)
 	wait_for(peer(), &(struct want){1, 2, 1, 0, 0}); /* the importer holds it */
 }
 
+static void must_be_granted_by(struct raw *raw, const char *program)
+{
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_get(raw, "kept", WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(getpid(), granted.pid);
+	MUST(!strcmp(granted.program, program));
+}
+
+/* Nor who put an object; of a process that has ended it knows the pid. */
+CASE(restart_keeps_who_put, ONCE)
+{
+	struct ww_wire_put kept = raw_object("kept");
+	struct raw *raw;
+	struct raw *other;
+
+	suite_start(NULL, 0);
+	raw = peer();
+	other = peer();
+	kept.life = WW_WIRE_LIFE_KEPT;
+	MUST_OK(raw_put(raw, &kept, NULL, 0));
+	must_be_granted_by(other, "raw");
+	suite_kill_broker(raw);
+	suite_come_back(raw, true);
+	suite_come_back(other, true);
+	must_be_granted_by(other, "raw");
+	raw_close(raw);
+	wait_for(other, &(struct want){1, 1, 1, 0, 0});
+	must_be_granted_by(other, "");
+	MUST_OK(raw_end(other, "kept"));
+}
+
 /* A broker that is killed forgets no delivery, nor whether its exporter lives. */
 CASE(restart_keeps_deliveries, ONCE)
 {

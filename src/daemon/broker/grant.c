@@ -12,6 +12,7 @@
 #include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
 #include "daemon/registry/object.h"
 
 #define READERS 1 /* bits of fd_access */
@@ -88,6 +89,7 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct name name, uint8
 		.generation = record->generation,
 		.description_bytes = fields.description_bytes,
 		.part = fields.part,
+		.pid = record->maker_pid,
 	};
 	bool is_new = !hold_find(registry, peer->holder, object);
 	int fds[WW_WIRE_FDS];
@@ -103,6 +105,9 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct name name, uint8
 	if (secret)
 		memcpy(granted.secret, secret, sizeof(granted.secret));
 	memcpy(granted.description, fields.description, fields.description_bytes);
+	if (object->creator)
+		memcpy(granted.program, holder_record(registry, object->creator)->program,
+			sizeof(granted.program));
 	header.fd_count = (uint16_t)grant_choose_fds(record, access, fds);
 	status = peer_send(peer, packet,
 		ww_wire_encode_granted(&granted, peer->version, &header, packet, sizeof(packet)),
