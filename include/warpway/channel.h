@@ -484,7 +484,7 @@ WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count
  * @held:           slots that this side holds
  * @slot_bytes:     room for the bytes of a frame
  * @metadata_bytes: room for metadata
- * @pid:            of the producer, in its own pid namespace
+ * @pid:            of the producer, as the broker says: see struct ww_timeline_info
  * @published:      number of the last published frame; 0: none
  * @received:       for a consumer: number of frames received
  * @dropped:        for a consumer: number of frames that were dropped before it received them. With
@@ -492,7 +492,7 @@ WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count
  *                  that a newer one replaced are skipped on purpose, and the frame numbers tell how
  *                  many
  * @metadata_type:  as the producer named it
- * @program:        the producer's name
+ * @program:        the producer's name: see struct ww_timeline_info
  * @has_array:      1: @array is filled in
  * @is_observer:    1: this is an observer
  * @array:          of every frame
@@ -562,8 +562,7 @@ WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info
  * struct ww_channel_consumer_info - a consumer of a channel
  * @struct_size:  set by the caller to sizeof(struct ww_channel_consumer_info)
  * @number:       0 to consumers_max - 1; a later consumer may have it again
- * @pid:          of its process, in the broker's pid namespace; in its own, if the broker cannot
- *                see the process
+ * @pid:          of its process, as the broker says: see struct ww_timeline_info
  * @uid:          of its user, as the broker says
  * @is_asleep:    1: it sleeps until a frame comes
  * @is_evicted:   1: it was evicted, and has not left yet
@@ -574,7 +573,7 @@ WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info
  *                WW_CHANNEL_LATEST without frames that a newer one replaced: see @dropped of struct
  *                ww_channel_info
  * @waited_ns:    how long the producer has waited for it until now
- * @program:      its name
+ * @program:      its name: see struct ww_timeline_info
  *
  * The fields about frames come from the consumer, and are wrong if that process is hostile.
  */
@@ -674,10 +673,8 @@ enum {
  * @struct_size:  set by the caller to sizeof(struct ww_channel_event)
  * @kind:         WW_CHANNEL_CONSUMER_... and so on; later releases may have more
  * @consumer:     number of the consumer; WW_CHANNEL_NOBODY: the event is of the producer
- * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer in its own
- *                pid namespace
- * @uid:          of its user: for a consumer as the broker says, for the producer as the producer
- *                says
+ * @pid:          of its process: as in struct ww_channel_consumer_info
+ * @uid:          of its user, as the broker says
  * @generation:   which producer it concerns, as for a frame
  * @frame:        number of the last frame published at that time; 0: none
  * @time_ns:      CLOCK_MONOTONIC, when this side noticed it

@@ -341,14 +341,14 @@ WW_API ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info);
 /**
  * struct ww_pool_holder_info - a process that has imported slices of a pool
  * @struct_size:  set by the caller to sizeof(struct ww_pool_holder_info)
- * @pid:          in the process's own pid namespace; use it only to display it
- * @uid:          its user, as the process says
+ * @pid:          as the broker says: see struct ww_timeline_info; use it only to display it
+ * @uid:          its user, as the broker says
  * @slice_count:  number of slices that it marks
  * @slice_bytes:  bytes of these slices
  * @is_lost:      1: it has ended, or lost its broker; its marks count until the kernel reports its
  *                end
  * @reserved:     0
- * @program:      its name, as the process says
+ * @program:      its name: see struct ww_timeline_info
  */
 struct ww_pool_holder_info {
 	uint32_t struct_size;

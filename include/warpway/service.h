@@ -446,12 +446,12 @@ enum {
  * @calls_max:        of one client
  * @arguments_bytes:  as the service was made
  * @results_bytes:    as the service was made
- * @pid:              of the server, in its own pid namespace
+ * @pid:              of the server, as the broker says: see struct ww_timeline_info
  * @uid:              of the server: as the broker says; in the server itself: its own
  * @calls:            number of calls that the server has taken
  * @age_ns:           time since the service was made
  * @version:          as the server's program sets it
- * @program:          the server's name
+ * @program:          the server's name: see struct ww_timeline_info
  */
 struct ww_service_info {
 	uint32_t struct_size;
@@ -647,7 +647,7 @@ WW_API int32_t ww_call_is_cancelled(ww_call *call);
  * @number:       of the call: 1, 2, 3, ... of this client
  * @deadline_ns:  CLOCK_MONOTONIC; WW_FOREVER: none
  * @function:     its name
- * @program:      name of the client's program, as the client says
+ * @program:      name of the client's program: see struct ww_timeline_info
  */
 struct ww_call_info {
 	uint32_t struct_size;

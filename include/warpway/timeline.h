@@ -286,15 +286,19 @@ enum {
  * @struct_size:  set by the caller to sizeof(struct ww_timeline_info)
  * @state:      WW_TIMELINE_...
  * @is_own:     1: this process is the signaller
- * @pid:        of the signaller: if it is lost, as the broker knows it, else as the signaller knows
- *              it
- * @uid:        of the signaller, as the signaller says
+ * @pid:        of the signaller, see below; 0: not known
+ * @uid:        of the signaller, as the broker says
  * @reserved:   0
  * @submitted:  the highest value whose signal is enqueued or done
  * @completed:  the highest value reached; if the timeline is lost, the value when the broker learnt
  *              of it
  * @lost_ns:    when the broker learnt of the loss, CLOCK_REALTIME; 0: it is not lost
- * @program:    the signaller's name
+ * @program:    the signaller's name; empty: not known
+ *
+ * For another process, pid and program come from the broker, so the pid is that of the broker's
+ * pid namespace. If the broker does not know them, or is of an older version, they come from the
+ * process itself if it is of the same user; else they are not known. Messages name a process in the
+ * same way. The values and @lost_ns come from the signaller, and are wrong if it is hostile.
  */
 struct ww_timeline_info {
 	uint32_t struct_size;

@@ -19,6 +19,7 @@
 #include "base/prefetch.h"
 #include "group/group.h"
 #include "sync/stream_wait.h"
+#include "sync/wait_result.h"
 
 #define FRAMES_PER_LOOK 8 /* at consumers that have left, while slots are free */
 
@@ -456,16 +457,14 @@ static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns
 
 static ww_status fail_timed_out(const struct acquiring *acquiring)
 {
-	char program[WW_PROGRAM_BYTES];
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	if (!acquiring->view)
 		return WW_TIMED_OUT;
-	ww_consumer_view_program(acquiring->view, program);
 	ww_fail(WW_TIMED_OUT,
-		"no slot is free: consumer %" PRIu32 ", process %" PRIu32
-		" (%s), has not released slot %" PRIu32,
-		acquiring->view->number, ww_consumer_view_pid(acquiring->view), program,
-		acquiring->slot);
+		"no slot is free: consumer %" PRIu32 ", %s, has not released slot %" PRIu32,
+		acquiring->view->number,
+		ww_wait_result_process(acquiring->view->member.page, process), acquiring->slot);
 	return WW_TIMED_OUT;
 }
 

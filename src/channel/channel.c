@@ -59,16 +59,15 @@ void ww_channel_look_at_processes(const struct ww_channel *channel)
 
 ww_status ww_channel_fail_ended(const struct ww_channel *channel)
 {
-	char program[WW_PROGRAM_BYTES];
-	uint32_t pid;
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	if (ww_channel_is_closed(channel))
 		return WW_END;
-	pid = ww_wait_result_process(ww_channel_producer_page(channel)->header, program);
 	return ww_fail(WW_ERR_PEER_LOST,
-		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
+		"the channel's producer, %s, ended after frame %" PRIu64
 		"; get the channel of the name anew",
-		pid, program, ww_ring_published(&channel->ring));
+		ww_wait_result_process(ww_channel_producer_page(channel), process),
+		ww_ring_published(&channel->ring));
 }
 
 /* --- the slots --- */

@@ -6,7 +6,6 @@
 
 #include "base/prefetch.h"
 #include "channel/consumers.h"
-#include "sync/wait_result.h"
 #include "wire/signal_page.h"
 
 void ww_consumers_init(struct ww_consumers *consumers)
@@ -32,16 +31,6 @@ void ww_consumers_fini(struct ww_consumers *consumers)
 		ww_group_remove(&consumers->group, &view->member);
 		ww_consumer_view_free(view);
 	}
-}
-
-uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view)
-{
-	return view->member.pid ? view->member.pid : view->member.page->header->pid;
-}
-
-void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES])
-{
-	ww_wait_result_program(view->member.page->header->program, out);
 }
 
 struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number)

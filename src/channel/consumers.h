@@ -119,10 +119,6 @@ static inline bool ww_consumer_view_is_owed(const struct ww_consumer_view *view)
 /* Whether a value of its timeline is reached. */
 bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t value);
 
-/* As the process is called, for people: its pid, and the program. */
-uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view);
-void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES]);
-
 /* Wakes those that sleep. */
 void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring);
 

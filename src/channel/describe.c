@@ -12,7 +12,6 @@
 #include "channel/eventfd.h"
 #include "channel/producer.h"
 #include "channel/reattach.h"
-#include "sync/wait_result.h"
 
 #define INFO_V1_BYTES     sizeof(struct ww_channel_info)
 #define CONSUMER_V1_BYTES sizeof(struct ww_channel_consumer_info)
@@ -66,10 +65,10 @@ static void describe_ring(const struct ww_channel *channel, struct ww_channel_in
 
 static void describe_producer(const struct ww_channel *channel, struct ww_channel_info *info)
 {
-	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
+	const struct ww_page_creator *creator = &ww_channel_producer_page(channel)->creator;
 
-	info->pid = page->pid;
-	ww_wait_result_program(page->program, info->program);
+	info->pid = creator->pid;
+	memcpy(info->program, creator->program, sizeof(info->program));
 	if (ww_channel_has_ended(channel))
 		info->has_ended = ww_channel_is_closed(channel) ? 1 : 2;
 }
@@ -144,10 +143,11 @@ static void describe_view(const struct ww_channel *channel, const struct ww_cons
 	struct ww_channel_consumer_info *info)
 {
 	const struct ww_layout_channel_marks *marks = view->marks.header;
+	const struct ww_page_creator *creator = &view->member.page->creator;
 
 	info->number = view->number;
-	info->pid = ww_consumer_view_pid(view);
-	info->uid = view->member.uid;
+	info->pid = creator->pid;
+	info->uid = creator->uid;
 	info->is_asleep = ww_channel_marks_are_asleep(&view->marks);
 	info->is_evicted = is_evicted(channel, view);
 	info->is_waited_for = !info->is_evicted && waits_for(channel->ring.header) == view->number;
@@ -155,7 +155,7 @@ static void describe_view(const struct ww_channel *channel, const struct ww_cons
 	info->next = __atomic_load_n(&marks->next, __ATOMIC_RELAXED);
 	info->dropped = __atomic_load_n(&marks->dropped, __ATOMIC_RELAXED);
 	info->waited_ns = info->is_waited_for ? waited_ns(channel->ring.header) : 0;
-	ww_consumer_view_program(view, info->program);
+	memcpy(info->program, creator->program, sizeof(info->program));
 }
 
 ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,

@@ -2,15 +2,22 @@
 /*
  * events.c - what a side of a channel has learnt of the other one, see events.h
  */
+#include <string.h>
+
 #include "base/clock.h"
 #include "channel/channel.h"
-#include "sync/wait_result.h"
 
 /* --- the queue --- */
 
+static void name_process(struct ww_channel_event *event, const struct ww_signal_map *page)
+{
+	event->pid = page->creator.pid;
+	event->uid = page->creator.uid;
+	memcpy(event->program, page->creator.program, sizeof(event->program));
+}
+
 struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t kind)
 {
-	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
 	struct ww_channel_events *events = &channel->events;
 	struct ww_channel_event *event;
 
@@ -23,13 +30,11 @@ struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t ki
 	*event = (struct ww_channel_event){
 		.kind = kind,
 		.consumer = WW_CHANNEL_NOBODY,
-		.pid = page->pid,
-		.uid = page->uid,
 		.generation = channel->generation,
 		.frame = ww_ring_published(&channel->ring),
 		.time_ns = ww_clock_now_ns(),
 	};
-	ww_wait_result_program(page->program, event->program);
+	name_process(event, ww_channel_producer_page(channel));
 	return event;
 }
 
@@ -39,9 +44,7 @@ struct ww_channel_event *ww_channel_tell_of(struct ww_channel *channel, uint32_t
 	struct ww_channel_event *event = ww_channel_tell(channel, kind);
 
 	event->consumer = view->number;
-	event->pid = ww_consumer_view_pid(view);
-	event->uid = view->member.uid;
-	ww_consumer_view_program(view, event->program);
+	name_process(event, view->member.page);
 	return event;
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "channel/producer.h"
+#include "sync/wait_result.h"
 
 /* --- the consumer that the producer waits for --- */
 
@@ -132,16 +133,15 @@ ww_status ww_producer_fail_withheld(const struct ww_producer *producer)
 {
 	const struct ww_producer_slot *slot = ww_container(producer->withheld_slots.next,
 		const struct ww_producer_slot, link);
-	char program[WW_PROGRAM_BYTES] = "";
+	char process[WW_WAIT_RESULT_PROCESS_BYTES] = "a process";
 	struct ww_consumer_view *view;
 	uint32_t index = (uint32_t)(slot - producer->slots);
 
 	ww_consumers_use(&producer->channel.consumers, index, slot->frame, false, &view);
 	if (view)
-		ww_consumer_view_program(view, program);
+		ww_wait_result_process(view->member.page, process);
 	return ww_fail(WW_ERR_EVICTED,
-		"no slot is left: process %" PRIu32
-		" (%s), a consumer that was evicted, has not released slot %" PRIu32
+		"no slot is left: %s, a consumer that was evicted, has not released slot %" PRIu32
 		"; end that process, or make a channel with more slots",
-		view ? ww_consumer_view_pid(view) : 0, program, index);
+		process, index);
 }

@@ -15,6 +15,7 @@
 #include "channel/consumer.h"
 #include "channel/producer.h"
 #include "share/sync_object.h"
+#include "sync/wait_result.h"
 #include "wire/name.h"
 
 #define REQUEST \
@@ -25,13 +26,13 @@
 static ww_status check_user(const struct ww_channel *observer)
 {
 	const struct ww_consumer *own = ww_container(observer, const struct ww_consumer, channel);
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	if (own->is_own_user || geteuid() == 0)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
-		"cannot ask the producer, process %" PRIu32
-		", to evict a consumer: the channel is of another user; only that user and root may",
-		own->page->header->pid);
+		"cannot ask the producer, %s, to evict a consumer: the channel is of another user; only that user and root may",
+		ww_wait_result_process(own->page, process));
 }
 
 ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consumer_view *view)

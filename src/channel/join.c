@@ -64,8 +64,7 @@ static ww_status open_page(struct ww_consumer *consumer, const struct ww_get_rep
 	const struct ww_wire_channel_ref *form = &consumer->channel.form;
 	const struct ww_ring_size size = ww_channel_ring_size(&consumer->channel);
 
-	ww_try(ww_signal_map_import(grant->request.fds_come[0], form->page_bytes, form->page_id,
-		&consumer->page));
+	ww_try(ww_get_reply_map_page(grant, form->page_bytes, form->page_id, &consumer->page));
 	consumer->cell = ww_signal_map_cell(consumer->page, sizeof(struct ww_layout_signal_page));
 	if (!consumer->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "the channel's producer shows an empty page");

@@ -276,18 +276,15 @@ static const char *reason_of_eviction(uint32_t reason)
 static ww_status fail_evicted(const struct ww_consumer *consumer)
 {
 	const struct ww_ring *ring = &consumer->channel.ring;
-	const struct ww_layout_signal_page *page = consumer->page->header;
 	struct ww_layout_channel_eviction eviction;
-	char program[WW_PROGRAM_BYTES];
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	memcpy(&eviction, &ring->evictions[consumer->number], sizeof(eviction));
-	ww_wait_result_program(page->program, program);
 	return ww_fail(WW_ERR_EVICTED,
-		"the channel's producer, process %" PRIu32
-		" (%s), evicted this consumer after frame %" PRIu64 ", having waited %" PRIu64
-		" ms for it: %s",
-		page->pid, program, eviction.frame, eviction.waited_ns / 1000000,
-		reason_of_eviction(eviction.reason));
+		"the channel's producer, %s, evicted this consumer after frame %" PRIu64
+		", having waited %" PRIu64 " ms for it: %s",
+		ww_wait_result_process(consumer->page, process), eviction.frame,
+		eviction.waited_ns / 1000000, reason_of_eviction(eviction.reason));
 }
 
 static bool is_there(const struct ww_ring *ring, uint64_t frame)
@@ -413,8 +410,7 @@ static ww_status check_unsure_of(struct ww_consumer *consumer)
 		status = look_at_work(consumer, consumer->unsure.ready);
 	if (status != WW_NOT_READY)
 		consumer->unsure.frame = 0;
-	return status == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page->header)
-					  : WW_OK;
+	return status == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page) : WW_OK;
 }
 
 static ww_status check_unsure(struct ww_consumer *consumer)
@@ -677,7 +673,7 @@ static ww_status release(struct ww_consumer *consumer, struct ww_held_frame *hel
 		consumer->releasing[held->mark] = value;
 	held->frame = 0;
 	channel->held--;
-	return work == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page->header) : WW_OK;
+	return work == WW_ERR_PEER_LOST ? ww_frame_fail_lost(frame, consumer->page) : WW_OK;
 }
 
 ww_status ww_consumer_release(struct ww_consumer *consumer, const struct ww_frame *frame,

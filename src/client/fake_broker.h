@@ -113,16 +113,20 @@ static inline uint32_t stand_in_take_serial(int peer, uint16_t code)
 	ww_assert(ww_wire_decode_##name((packet)->bytes, (packet)->count, 1, (out)) == WW_OK)
 
 /* Answers request @to with a message. */
-#define stand_in_send(peer, name, message, to, descriptors, descriptor_count)          \
-	do {                                                                           \
-		const struct ww_wire_header header_ = {.serial = (to),                 \
-			.fd_count = (uint16_t)(descriptor_count)};                     \
-		uint8_t packet_[4096];                                                 \
-		size_t bytes_ = ww_wire_encode_##name((message), 1, &header_, packet_, \
-			sizeof(packet_));                                              \
-		ww_assert(bytes_ > 0);                                                 \
-		ww_assert(ww_packet_send((peer), packet_, bytes_, (descriptors),       \
-				  (descriptor_count)) == WW_OK);                       \
+#define stand_in_send(peer, name, message, to, descriptors, descriptor_count) \
+	stand_in_send_as(peer, 1, name, message, to, descriptors, descriptor_count)
+
+/* The same, as a version of the protocol has it. */
+#define stand_in_send_as(peer, version, name, message, to, descriptors, descriptor_count)      \
+	do {                                                                                   \
+		const struct ww_wire_header header_ = {.serial = (to),                         \
+			.fd_count = (uint16_t)(descriptor_count)};                             \
+		uint8_t packet_[4096];                                                         \
+		size_t bytes_ = ww_wire_encode_##name((message), (version), &header_, packet_, \
+			sizeof(packet_));                                                      \
+		ww_assert(bytes_ > 0);                                                         \
+		ww_assert(ww_packet_send((peer), packet_, bytes_, (descriptors),               \
+				  (descriptor_count)) == WW_OK);                               \
 	} while (0)
 
 static inline void stand_in_done(int peer, uint32_t serial)

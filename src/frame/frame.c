@@ -43,15 +43,14 @@ enum ww_await_look ww_frame_await(const struct ww_layout_signal_cell *cell, uint
 	return look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
 }
 
-ww_status ww_frame_fail_lost(uint64_t number, const struct ww_layout_signal_page *page)
+ww_status ww_frame_fail_lost(uint64_t number, const struct ww_signal_map *page)
 {
-	char program[WW_PROGRAM_BYTES];
-	uint32_t pid = ww_wait_result_process(page, program);
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	return ww_fail(WW_ERR_PEER_LOST,
-		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
-		" (%s), ended; what was computed from it is not valid",
-		number, pid, program);
+		"frame %" PRIu64
+		" was never complete: its producer, %s, ended; what was computed from it is not valid",
+		number, ww_wait_result_process(page, process));
 }
 
 ww_status ww_frame_fail_unknown(const struct ww_frame_form *form, const char *action)

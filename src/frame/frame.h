@@ -144,7 +144,7 @@ static inline ww_status ww_frame_look(const struct ww_layout_signal_cell *cell, 
 enum ww_await_look ww_frame_await(const struct ww_layout_signal_cell *cell, uint64_t ready);
 
 /* Records that a frame's work was lost. @page: of its producer. Return: WW_ERR_PEER_LOST. */
-ww_status ww_frame_fail_lost(uint64_t number, const struct ww_layout_signal_page *page);
+ww_status ww_frame_fail_lost(uint64_t number, const struct ww_signal_map *page);
 
 /*
  * Fails once the broker has told the others that this process ended.

@@ -85,6 +85,8 @@ ww_status ww_group_get(const struct ww_group_kind *kind, struct ww_broker *broke
 		return grant.request.answer_code ? judge_answer(status) : judge_silence(status);
 	memcpy(member->id, grant.granted.id, sizeof(member->id));
 	member->uid = grant.granted.uid;
+	if (grant.granted.pid == 0) /* an older broker says it in its listings only */
+		grant.granted.pid = member->pid;
 	status = open_member(kind, &grant, context, member);
 	if (status != WW_OK)
 		return judge_content(status);
@@ -109,8 +111,7 @@ ww_status ww_group_get_listed(const struct ww_group_kind *kind, struct ww_broker
 ww_status ww_group_member_map(struct ww_group_member *member, const struct ww_get_reply *grant,
 	uint64_t page_bytes, const uint8_t page_id[WW_WIRE_ID_BYTES])
 {
-	ww_try(ww_signal_map_import(grant->request.fds_come[0], page_bytes, page_id,
-		&member->page));
+	ww_try(ww_get_reply_map_page(grant, page_bytes, page_id, &member->page));
 	member->cell = ww_signal_map_cell(member->page, sizeof(struct ww_layout_signal_page));
 	if (!member->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "it shows an empty page");

@@ -11,6 +11,7 @@
 #include "client/request.h"
 #include "device/shared_page.h"
 #include "group/group.h"
+#include "sync/wait_result.h"
 #include "wire/sync_description.h"
 
 #define STRANGER 61002
@@ -18,6 +19,7 @@
 /* What the broker grants: a member as it should be, until a test changes it. */
 static struct {
 	struct ww_wire_granted granted;
+	uint32_t version; /* that the broker speaks; 0: 1 */
 	struct ww_mapping *mapping;
 	struct ww_layout_signal_page *page;
 	int fds[2]; /* the page; a pipe in place of a pidfd */
@@ -83,13 +85,18 @@ static const struct ww_group_kind kind = {
 
 static void answer(struct stand_in *self)
 {
-	int peer = stand_in_accept(self);
-	uint32_t serial = stand_in_take_serial(peer, WW_WIRE_GET);
+	uint32_t version = shown.version ? shown.version : 1;
+	uint32_t serial;
+	int peer;
 
+	self->version = version;
+	peer = stand_in_accept(self);
+	serial = stand_in_take_serial(peer, WW_WIRE_GET);
 	if (shown.refusal) {
 		stand_in_refuse(peer, serial, shown.refusal, "no");
 	} else {
-		stand_in_send(peer, granted, &shown.granted, serial, shown.fds, shown.fd_count);
+		stand_in_send_as(peer, version, granted, &shown.granted, serial, shown.fds,
+			shown.fd_count);
 		(void)stand_in_take_serial(peer, WW_WIRE_RELEASE);
 	}
 	stand_in_finish_peer(peer);
@@ -291,6 +298,64 @@ CLIENT_TEST(listed, answer_each)
 			assert_int_equal(member.pid, info.pid);
 		}
 		ww_group_member_fini(&member);
+		hide_member(NULL);
+	}
+}
+
+/*
+ * Whom messages blame: the process that the broker names, whatever the page says. The page is
+ * believed if its process is of the own user and the broker does not name it.
+ */
+UNIT_TEST(creators)
+{
+	static const struct {
+		uint32_t version;
+		uint32_t listed;
+		bool is_own_user;
+		uint32_t pid;
+		char program[32];
+		const char *expected;
+	} creators[] = {
+		{8, 0, false, 12, "client", "process 12 (client)"},
+		{8, 0, false, 12, "cl\x1b[m", "process 12 (cl?[m)"},
+		{8, 0, false, 12, "", "process 12"},
+		{8, 0, false, 0, "client", "a process of user 61002"},
+		{7, 0, false, 12, "client", "a process of user 61002"},
+		{7, 13, false, 12, "client", "process 13"},
+		{8, 0, true, 12, "client", "process 12 (client)"},
+		{7, 0, true, 12, "client", "process 2147483648 (p?ge)"},
+	};
+	const struct ww_signal_look look = {.state = WW_WIRE_CELL_STATE_LOST};
+
+	for (size_t i = 0; i < sizeof(creators) / sizeof(creators[0]); i++) {
+		struct ww_group_member member = {.pid = creators[i].listed};
+		char process[WW_WAIT_RESULT_PROCESS_BYTES];
+		char expected[128];
+		struct stand_in self;
+		ww_broker *broker;
+
+		show_member(NULL);
+		shown.version = creators[i].version;
+		shown.granted.pid = creators[i].pid;
+		memcpy(shown.granted.program, creators[i].program, 32);
+		if (creators[i].is_own_user)
+			shown.granted.uid = geteuid();
+		shown.page->pid = UINT32_C(1) << 31;
+		memcpy(shown.page->program, "p\age", 5);
+		ww_signal_page_poison(shown.page, WW_SIGNAL_PAGE_BYTES, 99, "victim", false);
+		stand_in_start(&self, answer);
+		broker = stand_in_open(&self, 0);
+		assert_ok(ww_group_get(&kind, broker, "m", NULL, &member));
+		assert_string_equal(ww_wait_result_process(member.page, process),
+			creators[i].expected);
+		assert_int_equal(ww_wait_result_fail(member.page, &look, 5), WW_ERR_PEER_LOST);
+		snprintf(expected, sizeof(expected),
+			"value 5 will not come: %s, which signalled this timeline, ended",
+			creators[i].expected);
+		assert_non_null(strstr(ww_error_last()->message, expected));
+		ww_group_member_fini(&member);
+		ww_broker_unref(broker);
+		stand_in_finish(&self);
 		hide_member(NULL);
 	}
 }

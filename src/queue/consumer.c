@@ -293,7 +293,7 @@ static ww_status check_unsure(struct ww_work_queue *queue)
 		if (status != WW_NOT_READY)
 			ring->unsure_frame = 0;
 		if (status == WW_ERR_PEER_LOST)
-			return ww_frame_fail_lost(frame, ring->member.page->header);
+			return ww_frame_fail_lost(frame, ring->member.page);
 	}
 	return WW_OK;
 }
@@ -462,7 +462,7 @@ static ww_status finish_held(struct ww_work_queue *queue, struct ww_queue_held *
 	is_ours = work == WW_ERR_PEER_LOST ? end_lost_frame(queue, held)
 					   : count_and_finish(queue, held, value);
 	if (work == WW_ERR_PEER_LOST)
-		return ww_frame_fail_lost(frame->number, ring->member.page->header);
+		return ww_frame_fail_lost(frame->number, ring->member.page);
 	return is_ours ? WW_OK : fail_changed(frame);
 }
 

@@ -130,10 +130,11 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_client_v
  */
 static bool may_have_ended(struct ww_client_view *view, const struct ww_timeline *timeline)
 {
-	const struct ww_layout_signal_page *page = timeline->page->header;
+	const struct ww_page_creator *creator = &timeline->page->creator;
+	bool may_be_client = creator->uid == view->member.uid &&
+		(creator->pid == view->member.pid || creator->pid == 0);
 
-	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) || page->lost_pid == 0 ||
-		page->lost_pid != view->member.pid)
+	if (!may_be_client || !ww_signal_page_is_lost(timeline->page->header))
 		return false;
 	if (view->lost_until_ns == 0)
 		view->lost_until_ns = ww_clock_now_ns() + END_NS;
@@ -161,7 +162,7 @@ ww_status ww_service_after_look(struct ww_client_view *view, const struct ww_ser
 	if (status >= 0)
 		return status;
 	ww_error_save(&record);
-	(void)ww_wait_result_fail(lane->after->timeline->page->header, &look, value);
+	(void)ww_wait_result_fail(lane->after->timeline->page, &look, value);
 	memcpy(out_message, ww_error_last()->message, WW_ERROR_MESSAGE_BYTES);
 	ww_error_restore(&record);
 	return WW_ERR_DEPENDENCY_FAILED;

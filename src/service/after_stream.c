@@ -133,8 +133,7 @@ bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_
 	const struct ww_timeline *timeline)
 {
 	return service->after_streams && view->member.uid == geteuid() &&
-		(timeline->is_own ||
-			__atomic_load_n(&timeline->uid, __ATOMIC_RELAXED) == geteuid());
+		(timeline->is_own || timeline->page->creator.uid == geteuid());
 }
 
 /* Whether a stream of the signaller is about to reach it. */

@@ -18,7 +18,6 @@
 #include "device/deferred_release.h"
 #include "service/allocation.h"
 #include "service/kept_results.h"
-#include "sync/wait_result.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_call_info)
 
@@ -474,6 +473,6 @@ ww_status ww_call_info_get(ww_call *call, struct ww_call_info *info)
 	ours.number = call->request.call;
 	ours.deadline_ns = call->request.deadline_ns;
 	memcpy(ours.function, call->offer->shared->name, sizeof(ours.function));
-	ww_wait_result_program(call->view->member.page->header->program, ours.program);
+	memcpy(ours.program, call->view->member.page->creator.program, sizeof(ours.program));
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_call_info");
 }

@@ -76,14 +76,11 @@ void ww_client_area_give_back(struct ww_client_area *area, uint32_t at, uint32_t
 
 static ww_status fail_lost(const struct ww_client *client, const char *what, const char *outcome)
 {
-	const struct ww_layout_signal_page *page = client->server->header;
-	char program[WW_PROGRAM_BYTES];
-	uint32_t pid = ww_wait_result_process(page, program);
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	return ww_fail(WW_ERR_PEER_LOST,
-		"%s %s: the service's server, process %" PRIu32
-		" (%s), has ended; open the service anew",
-		what, outcome, pid, program);
+		"%s %s: the service's server, %s, has ended; open the service anew", what, outcome,
+		ww_wait_result_process(client->server, process));
 }
 
 bool ww_client_has_given_up(struct ww_client *client)
@@ -97,11 +94,12 @@ bool ww_client_has_given_up(struct ww_client *client)
 
 ww_status ww_client_fail_files(const struct ww_client *client, uint32_t wanted, const char *what)
 {
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
+
 	return ww_fail(WW_ERR_LIMIT,
-		"%s is refused: the service's server, process %" PRIu32
-		", may open too few files for one more client; raise its limit to %" PRIu32
+		"%s is refused: the service's server, %s, may open too few files for one more client; raise its limit to %" PRIu32
 		" for all that it may have (LimitNOFILE, ulimit -n)",
-		what, client->server->header->pid, wanted);
+		what, ww_wait_result_process(client->server, process), wanted);
 }
 
 ww_status ww_client_fail_over(const struct ww_client *client, const char *what, const char *outcome)

@@ -143,7 +143,7 @@ static ww_status open_files(struct ww_client *client, const struct ww_get_reply 
 
 	if (grant->request.fds_come_count < count)
 		return ww_fail(WW_ERR_PROTOCOL, "the service's object lacks a descriptor");
-	ww_try(ww_signal_map_import(fds[0], form->page_bytes, form->page_id, &client->server));
+	ww_try(ww_get_reply_map_page(grant, form->page_bytes, form->page_id, &client->server));
 	ww_try(ww_service_page_import(&client->page, fds[1], form->service_id, &size));
 	ww_try(ww_peer_process_get(grant, count, &client->process));
 	if (client->is_observer)

@@ -30,7 +30,6 @@
 #include "share/choose_broker.h"
 #include "group/peer_process.h"
 #include "share/sync_object.h"
-#include "sync/wait_result.h"
 #include "wire/name.h"
 
 #define DEFAULT_FUNCTIONS 64
@@ -359,9 +358,9 @@ void ww_service_describe(const struct ww_service_page *page, const struct ww_wir
 	info->calls_max = form->calls_max;
 	info->arguments_bytes = form->arguments_bytes;
 	info->results_bytes = form->results_bytes;
-	info->pid = server->header->pid;
+	info->pid = server->creator.pid;
 	memcpy(info->version, form->text, sizeof(info->version));
-	ww_wait_result_program(server->header->program, info->program);
+	memcpy(info->program, server->creator.program, sizeof(info->program));
 	if (info->state != WW_WIRE_SERVICE_STATE_STOPPED &&
 		__atomic_load_n(&server->header->lost, __ATOMIC_ACQUIRE))
 		info->state = WW_SERVICE_LOST;

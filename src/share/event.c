@@ -163,11 +163,7 @@ static ww_status open_timeline(const struct ww_get_reply *grant,
 	struct ww_wire_timeline_ref inside;
 
 	ww_try(ww_timeline_ref_read(ref->timeline, sizeof(ref->timeline), &inside));
-	if (grant->request.fds_come_count == 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the broker granted an event of the host device without a descriptor");
-	ww_try(ww_signal_map_import(grant->request.fds_come[0], inside.page_bytes, inside.page_id,
-		&page));
+	ww_try(ww_get_reply_map_page(grant, inside.page_bytes, inside.page_id, &page));
 	ww_try(ww_timeline_open(page, inside.cell_offset, &timeline));
 	(void)ww_steal(page);
 	ww_try(ww_event_of_timeline(device, timeline, out_event));

@@ -113,6 +113,20 @@ void ww_get_reply_keep(struct ww_get_reply *grant, struct ww_attachments *thing)
 	ww_hold_ref_attach(ww_steal(grant->hold_ref), thing, grant->granted.id);
 }
 
+ww_status ww_get_reply_map_page(const struct ww_get_reply *grant, uint64_t page_bytes,
+	const uint8_t page_id[WW_WIRE_ID_BYTES], struct ww_signal_map **out_page)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+	struct ww_page_creator creator = {.uid = granted->uid, .pid = granted->pid};
+
+	if (grant->request.fds_come_count == 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker granted a page of timelines without a descriptor");
+	memcpy(creator.program, granted->program, sizeof(creator.program));
+	return ww_signal_map_import(grant->request.fds_come[0], page_bytes, page_id, &creator,
+		out_page);
+}
+
 /*
  * The description says what the maker's descriptors allow; what this process may do is what it was
  * granted. The broker sends the descriptors of that access only, the one for the memory first.

@@ -8,6 +8,7 @@
 
 #include "share/object_info.h"
 #include "share/hold_ref.h"
+#include "sync/signal_page_map.h"
 
 /* A get or an import, answered. */
 struct ww_get_reply {
@@ -48,6 +49,13 @@ void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *messa
 
 /* What was granted is held by @thing from now on. */
 void ww_get_reply_keep(struct ww_get_reply *grant, struct ww_attachments *thing);
+
+/*
+ * Maps the page of timelines that was granted, which is the first descriptor.
+ * Return: as ww_signal_map_import(); WW_ERR_PROTOCOL (no descriptor came).
+ */
+ww_status ww_get_reply_map_page(const struct ww_get_reply *grant, uint64_t page_bytes,
+	const uint8_t page_id[WW_WIRE_ID_BYTES], struct ww_signal_map **out_page);
 
 /*
  * Maps what was granted; the memory keeps the hold.

@@ -190,9 +190,6 @@ static ww_status open_page(struct ww_get_reply *grant, uint64_t *offset, bool *o
 	struct ww_wire_timeline_ref ref;
 
 	ww_try(ww_timeline_ref_read(granted->description, granted->description_bytes, &ref));
-	if (grant->request.fds_come_count == 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the broker granted a timeline without a descriptor");
 	*out_is_page = ref.cell_offset == 0;
 	if (*out_is_page && memcmp(granted->id, ref.page_id, sizeof(ref.page_id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
@@ -207,8 +204,7 @@ static ww_status open_page(struct ww_get_reply *grant, uint64_t *offset, bool *o
 			"the token names a timeline at byte %" PRIu64
 			" of a page, and the object is that at byte %" PRIu64,
 			*offset, ref.cell_offset);
-	return ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
-		out_page);
+	return ww_get_reply_map_page(grant, ref.page_bytes, ref.page_id, out_page);
 }
 
 ww_status ww_sync_object_open_timeline(struct ww_get_reply *grant, uint64_t offset,
@@ -221,8 +217,6 @@ ww_status ww_sync_object_open_timeline(struct ww_get_reply *grant, uint64_t offs
 	ww_try(open_page(grant, &offset, &is_page, &page));
 	ww_try(ww_timeline_open(page, offset, &timeline));
 	(void)ww_steal(page);
-	/* Another thread may open the same timeline, and stores the same. */
-	__atomic_store_n(&timeline->uid, grant->granted.uid, __ATOMIC_RELAXED);
 	ww_get_reply_keep(grant, is_page ? &timeline->page->attachments : &timeline->attachments);
 	*out_timeline = ww_steal(timeline);
 	return WW_OK;

@@ -186,8 +186,7 @@ ww_status ww_event_of_timeline(struct ww_device *device, struct ww_timeline *tim
 
 ww_status ww_event_require_own(const struct ww_event *event, const char *action)
 {
-	const struct ww_layout_signal_page *page;
-	char program[32];
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	if (event->is_own)
 		return WW_OK;
@@ -195,11 +194,8 @@ ww_status ww_event_require_own(const struct ww_event *event, const char *action)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot %s this event: another process made it, and only its maker can",
 			action);
-	page = event->timeline->page->header;
-	ww_wait_result_program(page->program, program);
-	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s this event: process %" PRIu32 " (%s) made it, and only its maker can%s",
-		action, page->pid, program,
+	return ww_fail(WW_ERR_ACCESS, "cannot %s this event: %s made it, and only its maker can%s",
+		action, ww_wait_result_process(event->timeline->page, process),
 		strcmp(action, "record") ? ""
 					 : " on the host device; make one for the other direction");
 }

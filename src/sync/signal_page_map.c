@@ -42,6 +42,26 @@ static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 	return page;
 }
 
+static void set_creator(struct ww_signal_map *page, const struct ww_page_creator *by_broker)
+{
+	const struct ww_layout_signal_page *header = page->header;
+	struct ww_page_creator *creator = &page->creator;
+
+	*creator = *by_broker;
+	/* An older broker does not name it, and no broker tells the program after its end. */
+	if (creator->uid == geteuid()) {
+		if (creator->pid == 0)
+			creator->pid = header->pid;
+		if (creator->program[0] == '\0')
+			memcpy(creator->program, header->program, sizeof(creator->program));
+	}
+	creator->program[sizeof(creator->program) - 1] = '\0';
+	for (char *at = creator->program; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+}
+
 static ww_status create_own(bool is_alone, struct ww_signal_map **out_page)
 {
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
@@ -58,6 +78,7 @@ static ww_status create_own(bool is_alone, struct ww_signal_map **out_page)
 	ww_try(ww_random_bytes(page->id, sizeof(page->id)));
 	ww_signal_page_init(page->header, bytes, page->id, (uint32_t)getpid(), (uint32_t)getuid(),
 		program_invocation_short_name);
+	set_creator(page, &(struct ww_page_creator){.uid = geteuid()});
 	return WW_OK;
 }
 
@@ -116,13 +137,17 @@ ww_status ww_signal_map_take_cell(bool is_alone, struct ww_signal_map **out_page
 
 /* --- pages of others, and this process's own that came back --- */
 
-/* Under pages_lock. Return: a reference, or NULL. */
-static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int fd)
+/*
+ * Under pages_lock. If processes of two users have put the same page, it is mapped once for each
+ * user, since one of the two did not create it. Return: a reference, or NULL.
+ */
+static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int fd, uint32_t uid)
 {
 	ww_list_for_each (link, &pages) {
 		struct ww_signal_map *page = ww_container(link, struct ww_signal_map, link);
 
 		if (!memcmp(page->id, id, sizeof(page->id)) &&
+			(page->is_own || page->creator.uid == uid) &&
 			ww_mapping_is_named_by(page->cpu, fd) && ww_ref_try_get(&page->ref))
 			return page;
 	}
@@ -130,7 +155,7 @@ static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int f
 }
 
 static ww_status map_foreign(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID_BYTES],
-	struct ww_signal_map **out_page)
+	const struct ww_page_creator *creator, struct ww_signal_map **out_page)
 {
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
 	struct ww_signal_map *page;
@@ -142,12 +167,13 @@ static ww_status map_foreign(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID
 		return WW_ERR_NO_MEMORY;
 	(void)ww_steal(cpu);
 	memcpy(page->id, id, sizeof(page->id));
+	set_creator(page, creator);
 	*out_page = page;
 	return WW_OK;
 }
 
 ww_status ww_signal_map_import(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID_BYTES],
-	struct ww_signal_map **out_page)
+	const struct ww_page_creator *creator, struct ww_signal_map **out_page)
 {
 	WW_AUTO_SIGNAL_MAP struct ww_signal_map *page = NULL;
 
@@ -156,14 +182,14 @@ ww_status ww_signal_map_import(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_
 	 */
 	ww_try(ww_memfd_check(fd, bytes));
 	pthread_mutex_lock(&pages_lock);
-	*out_page = find_page(id, fd);
+	*out_page = find_page(id, fd, creator->uid);
 	pthread_mutex_unlock(&pages_lock);
 	if (*out_page)
 		return WW_OK;
-	ww_try(map_foreign(fd, bytes, id, &page));
+	ww_try(map_foreign(fd, bytes, id, creator, &page));
 	/* Another thread may have been faster. */
 	pthread_mutex_lock(&pages_lock);
-	*out_page = find_page(id, fd);
+	*out_page = find_page(id, fd, creator->uid);
 	if (!*out_page) {
 		ww_list_append(&pages, &page->link);
 		*out_page = ww_steal(page);

@@ -19,6 +19,16 @@
 #include "device/shared_page.h"
 #include "wire/signal_page.h"
 
+/*
+ * The process that created a page, as messages and info structs name it. The page itself is written
+ * by that process, and so is believed only of a process of the own user.
+ */
+struct ww_page_creator {
+	uint32_t uid;
+	uint32_t pid;     /* 0: not known */
+	char program[32]; /* fit to be printed; empty: not known */
+};
+
 struct ww_signal_map {
 	struct ww_ref ref;
 	struct ww_list link;    /* in the list of pages, under its lock */
@@ -34,6 +44,7 @@ struct ww_signal_map {
 	struct ww_list timelines;              /* the signaller's, which can be found */
 
 	struct ww_attachments attachments; /* its holds in brokers */
+	struct ww_page_creator creator;    /* constant */
 };
 
 /*
@@ -46,12 +57,13 @@ ww_status ww_signal_map_take_cell(bool is_alone, struct ww_signal_map **out_page
 
 /*
  * The page of a descriptor from an untrusted process.
- * @fd:  borrowed
+ * @fd:       borrowed
+ * @creator:  that process, as far as the broker says it
  * Return: WW_OK; WW_ERR_PROTOCOL, WW_ERR_VERSION, WW_ERR_MISMATCH (no such page);
  *         WW_ERR_DESCRIPTOR; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM.
  */
 ww_status ww_signal_map_import(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID_BYTES],
-	struct ww_signal_map **out_page);
+	const struct ww_page_creator *creator, struct ww_signal_map **out_page);
 
 struct ww_signal_map *ww_signal_map_ref(struct ww_signal_map *page);
 struct ww_signal_map *ww_signal_map_unref(

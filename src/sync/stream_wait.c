@@ -59,7 +59,7 @@ static ww_status check_watch(struct ww_stream_watch *watch)
 	ww_signal_cell_look(wait->cell, &look);
 	status = ww_wait_result_of(&look, value);
 	if (status < 0)
-		return ww_wait_result_fail(wait->page->header, &look, value);
+		return ww_wait_result_fail(wait->page, &look, value);
 	return status;
 }
 

@@ -247,15 +247,14 @@ ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device)
 
 ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *action)
 {
-	char program[32];
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	if (timeline->is_own)
 		return WW_OK;
-	ww_wait_result_program(timeline->page->header->program, program);
 	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s this timeline: process %" PRIu32
-		" (%s) is its signaller; make one of your own for the other direction",
-		action, timeline->page->header->pid, program);
+		"cannot %s this timeline: %s is its signaller; make one of your own for the other "
+		"direction",
+		action, ww_wait_result_process(timeline->page, process));
 }
 
 /* Under timeline->lock: of an own cell only the broker changes the state. */
@@ -415,7 +414,7 @@ static ww_status await(struct ww_timeline *timeline, struct awaited *awaited, ui
 	}
 	status = outcome(awaited);
 	if (status < 0)
-		return ww_wait_result_fail(timeline->page->header, &awaited->look, awaited->value);
+		return ww_wait_result_fail(timeline->page, &awaited->look, awaited->value);
 	return WW_OK;
 }
 
@@ -547,25 +546,22 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t
 ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_info *info)
 {
 	struct ww_timeline_info ours = {0};
-	const struct ww_layout_signal_page *page;
+	const struct ww_page_creator *creator;
 	struct ww_signal_look look;
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && info, "ww_timeline_info_get: timeline or info is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
-	page = timeline->page->header;
+	creator = &timeline->page->creator;
 	ww_signal_cell_look(timeline->cell, &look);
 	ours.state = look.state;
 	ours.is_own = timeline->is_own;
-	ours.pid = page->pid;
-	ours.uid = page->uid;
+	ours.pid = creator->pid;
+	ours.uid = creator->uid;
 	ours.submitted = look.submitted;
 	ours.completed = look.reached;
-	ww_wait_result_program(page->program, ours.program);
-	if (look.state == WW_WIRE_CELL_STATE_LOST) {
-		ours.pid = page->lost_pid;
-		ours.lost_ns = page->lost_ns;
-		ww_wait_result_program(page->lost_program, ours.program);
-	}
+	memcpy(ours.program, creator->program, sizeof(ours.program));
+	if (look.state == WW_WIRE_CELL_STATE_LOST)
+		ours.lost_ns = timeline->page->header->lost_ns;
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_timeline_info");
 }

@@ -24,7 +24,6 @@ struct ww_timeline {
 	struct ww_layout_signal_cell *cell;
 	uint64_t offset; /* of the cell */
 	bool is_own;     /* this process is the signaller */
-	uint32_t uid;    /* whose object it is, if another process is the signaller; atomic */
 	bool is_guarded; /* a stream waits for it with WW_WAIT_OTHER_USER only */
 
 	/*

@@ -5,7 +5,7 @@
 #include "sync/wait_result.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 #include <time.h>
 
 #include <warpway/timeline.h>
@@ -23,16 +23,6 @@ ww_status ww_wait_result_of(const struct ww_signal_look *look, uint64_t value)
 	return WW_NOT_READY;
 }
 
-void ww_wait_result_program(const uint8_t program[32], char out[32])
-{
-	memcpy(out, program, 32);
-	out[31] = '\0';
-	for (char *at = out; *at; at++) {
-		if (*at < ' ' || *at > '~')
-			*at = '?';
-	}
-}
-
 static double ms_since(uint64_t then_ns)
 {
 	struct timespec now = {0};
@@ -42,34 +32,35 @@ static double ms_since(uint64_t then_ns)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 - then_ms;
 }
 
-uint32_t ww_wait_result_process(const struct ww_layout_signal_page *page, char out_program[32])
+const char *ww_wait_result_process(const struct ww_signal_map *page,
+	char out[WW_WAIT_RESULT_PROCESS_BYTES])
 {
-	bool is_lost = ww_signal_page_is_lost(page);
+	const struct ww_page_creator *creator = &page->creator;
 
-	ww_wait_result_program(is_lost ? page->lost_program : page->program, out_program);
-	return is_lost ? page->lost_pid : page->pid;
+	if (creator->pid == 0)
+		snprintf(out, WW_WAIT_RESULT_PROCESS_BYTES, "a process of user %" PRIu32,
+			creator->uid);
+	else if (creator->program[0] == '\0')
+		snprintf(out, WW_WAIT_RESULT_PROCESS_BYTES, "process %" PRIu32, creator->pid);
+	else
+		snprintf(out, WW_WAIT_RESULT_PROCESS_BYTES, "process %" PRIu32 " (%s)",
+			creator->pid, creator->program);
+	return out;
 }
 
-ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
-	const struct ww_signal_look *look, uint64_t value)
+ww_status ww_wait_result_fail(const struct ww_signal_map *page, const struct ww_signal_look *look,
+	uint64_t value)
 {
-	char program[32];
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
-	if (ww_signal_page_is_lost(page)) {
-		char lost_program[32];
-
-		ww_wait_result_program(page->lost_program, lost_program);
+	ww_wait_result_process(page, process);
+	if (ww_signal_page_is_lost(page->header))
 		return ww_fail(WW_ERR_PEER_LOST,
-			"value %" PRIu64 " will not come: process %" PRIu32
-			" (%s), which signalled this timeline, "
-			"ended %.1f ms ago, at value %" PRIu64
-			"; go on without it, or start it anew",
-			value, page->lost_pid, lost_program, ms_since(page->lost_ns),
-			look->reached);
-	}
-	ww_wait_result_program(page->program, program);
+			"value %" PRIu64
+			" will not come: %s, which signalled this timeline, ended %.1f ms ago, at value "
+			"%" PRIu64 "; go on without it, or start it anew",
+			value, process, ms_since(page->header->lost_ns), look->reached);
 	return ww_fail(WW_ERR_PEER_LOST,
-		"value %" PRIu64 " will not come: process %" PRIu32
-		" (%s) closed the timeline at value %" PRIu64,
-		value, page->pid, program, look->submitted);
+		"value %" PRIu64 " will not come: %s closed the timeline at value %" PRIu64, value,
+		process, look->submitted);
 }

@@ -6,7 +6,7 @@
 #ifndef WW_SYNC_WAIT_RESULT_H
 #define WW_SYNC_WAIT_RESULT_H
 
-#include "wire/signal_page.h"
+#include "sync/signal_page_map.h"
 
 /*
  * Return: WW_OK (reached, whatever became of the signaller since); WW_NOT_READY; WW_ERR_PEER_LOST
@@ -15,13 +15,16 @@
 ww_status ww_wait_result_of(const struct ww_signal_look *look, uint64_t value);
 
 /* Records which process ended or closed the timeline, and when. Return: WW_ERR_PEER_LOST. */
-ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
-	const struct ww_signal_look *look, uint64_t value);
+ww_status ww_wait_result_fail(const struct ww_signal_map *page, const struct ww_signal_look *look,
+	uint64_t value);
 
-/* The process of a page, as the broker says, or, if no broker does, as its own. */
-uint32_t ww_wait_result_process(const struct ww_layout_signal_page *page, char out_program[32]);
+#define WW_WAIT_RESULT_PROCESS_BYTES 64
 
-/* A name from a shared page, fit to be printed. @out: of 32 bytes */
-void ww_wait_result_program(const uint8_t program[32], char out[32]);
+/*
+ * How a message names the creator of a page: "process 12 (program)", or "a process of user 1000" if
+ * its pid is not known. Return: @out.
+ */
+const char *ww_wait_result_process(const struct ww_signal_map *page,
+	char out[WW_WAIT_RESULT_PROCESS_BYTES]);
 
 #endif

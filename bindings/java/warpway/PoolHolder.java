@@ -4,8 +4,8 @@ package warpway;
 /**
  * A process that has imported slices of a pool.
  *
- * @param pid in its own pid namespace
- * @param uid its user, as it says
+ * @param pid as the broker says, in its pid namespace
+ * @param uid its user, as the broker says
  * @param sliceCount slices that it marks
  * @param sliceBytes of these
  * @param isLost whether it has ended, or lost its broker

@@ -80,8 +80,8 @@ static PyStructSequence_Field pool_fields[] = {
 };
 
 static PyStructSequence_Field holder_fields[] = {
-	{"pid", "int: in its own pid namespace"},
-	{"uid", "int: its user, as it says"},
+	{"pid", "int: as the broker says, in its pid namespace"},
+	{"uid", "int: its user, as the broker says"},
 	{"program", "str: as it calls itself"},
 	{"slice_count", "int: slices that it uses"},
 	{"slice_bytes", "int: bytes of these"},

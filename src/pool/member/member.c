@@ -220,8 +220,7 @@ static ww_status open_pool(struct ww_member *member, const struct ww_get_reply *
 	memcpy(member->home_uuid, ref.home_uuid, sizeof(member->home_uuid));
 	member->owner_uid = granted->uid;
 	member->kind = ref.kind;
-	ww_try(ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
-		&member->page));
+	ww_try(ww_get_reply_map_page(grant, ref.page_bytes, ref.page_id, &member->page));
 	ww_try(ww_slice_table_import(&member->table, grant->request.fds_come[1], ref.table_bytes,
 		ref.pool_id, ref.slot_count));
 	member->has_owners_clock = ww_slice_table_has_our_clock(&member->table);

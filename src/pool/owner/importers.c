@@ -29,7 +29,6 @@
 #include "pool/owner/importers.h"
 #include "pool/owner/slice.h"
 #include "sync/timeline.h"
-#include "sync/wait_result.h"
 #include "wire/sync_description.h"
 
 bool ww_pool_knows_all(const struct ww_pool *pool)
@@ -328,14 +327,14 @@ static bool has_slice(const struct ww_pool_holder *holder, const struct ww_slice
 void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_holder *holder,
 	struct ww_pool_holder_info *info)
 {
-	const struct ww_layout_signal_page *page = holder->member.page->header;
+	const struct ww_page_creator *creator = &holder->member.page->creator;
 
 	*info = (struct ww_pool_holder_info){
-		.pid = page->pid,
-		.uid = page->uid,
-		.is_lost = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) != 0,
+		.pid = creator->pid,
+		.uid = creator->uid,
+		.is_lost = ww_group_member_is_lost(&holder->member),
 	};
-	ww_wait_result_program(page->program, info->program);
+	memcpy(info->program, creator->program, sizeof(info->program));
 	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
 		const struct ww_slice *slice = pool->slices[slot];
 
