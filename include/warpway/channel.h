@@ -438,10 +438,10 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  * ww_channel_unref().
  *
  * The first call starts a thread, "ww-channels", in which all signals are blocked. There is one
- * such thread for all channels of the process. It sleeps while nothing happens, checks every 50 ms
- * whether processes have ended, and ends with the last of these channels. If the kernel has no
- * futex_waitv(2) (before Linux 5.16), or the thread waits for more than 60 channels, it polls every
- * millisecond.
+ * such thread for all channels, work queues, barriers and clients of the process that have
+ * descriptors. It sleeps while nothing happens, checks every 50 ms whether processes have ended,
+ * and ends with the last of these objects. If the kernel has no futex_waitv(2) (before Linux 5.16),
+ * or the thread waits for more than 60 channels, it polls every millisecond.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this is an observer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of
  *         descriptors or threads); WW_ERR_SYSTEM; WW_ERR_FORKED.

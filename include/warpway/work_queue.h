@@ -420,7 +420,7 @@ WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_fram
  * ww_work_queue_unref().
  *
  * The first call starts the thread "ww-channels" of ww_channel_eventfd(), which this process has
- * once for all channels and work queues.
+ * once.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this is not a producer or consumer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT
  *         (of descriptors or threads); WW_ERR_SYSTEM; WW_ERR_FORKED.

@@ -68,12 +68,18 @@ static void park(struct ww_eventfd *eventfd)
 	eventfd->state = PARKED;
 }
 
+static void withdraw(struct ww_eventfd *eventfd)
+{
+	if (eventfd->class->withdraw)
+		eventfd->class->withdraw(eventfd->context);
+}
+
 static void disarm(struct ww_eventfd *eventfd)
 {
 	if (eventfd->state != ARMED)
 		return;
 	ww_list_remove(&eventfd->link);
-	eventfd->class->withdraw(eventfd->context);
+	withdraw(eventfd);
 	eventfd->state = PARKED;
 }
 
@@ -137,7 +143,7 @@ static ww_status eventfds_start(void)
 	return WW_OK;
 }
 
-static ww_status eventfds_join(void)
+ww_status ww_eventfd_thread_keep(void)
 {
 	ww_status status = WW_OK;
 
@@ -150,7 +156,7 @@ static ww_status eventfds_join(void)
 	return status;
 }
 
-static void eventfds_leave(void)
+void ww_eventfd_thread_leave(void)
 {
 	struct eventfds *ending = NULL;
 
@@ -190,7 +196,7 @@ ww_status ww_eventfd_create(const struct ww_eventfd_class *class, void *context,
 	made->context = context;
 	status = ww_eventfd_open(&made->fd);
 	if (status == WW_OK)
-		status = eventfds_join();
+		status = ww_eventfd_thread_keep();
 	if (status == WW_OK) {
 		*out_eventfd = made;
 		return WW_OK;
@@ -208,7 +214,7 @@ struct ww_eventfd *ww_eventfd_free(struct ww_eventfd *eventfd)
 	disarm(eventfd);
 	set_readable(eventfd);
 	pthread_mutex_unlock(&eventfds_lock);
-	eventfds_leave();
+	ww_eventfd_thread_leave();
 	ww_fd_close(eventfd->fd);
 	free(eventfd);
 	return NULL;
@@ -244,10 +250,11 @@ static bool arm(struct ww_eventfd *eventfd)
 
 	pthread_mutex_lock(&eventfds_lock);
 	park(eventfd);
-	eventfd->class->announce(eventfd->context);
+	if (eventfd->class->announce)
+		eventfd->class->announce(eventfd->context);
 	is_now = eventfd->class->look(eventfd->context, ww_clock_now_ns(), &unused);
 	if (is_now) {
-		eventfd->class->withdraw(eventfd->context);
+		withdraw(eventfd);
 		set_readable(eventfd);
 	} else {
 		eventfd->state = ARMED;

@@ -23,7 +23,10 @@
 struct ww_eventfd_class {
 	/* Adds what is to be slept for. Return: whether the user is to make a call. */
 	bool (*look)(void *context, uint64_t now_ns, struct ww_await_sleep *sleep);
-	/* Says to other processes that this one sleeps, in one order with looks (seq_cst). */
+	/*
+	 * Says to other processes that this one sleeps, in one order with looks (seq_cst). NULL, as
+	 * the next: they wake it anyway.
+	 */
 	void (*announce)(void *context);
 	void (*withdraw)(void *context);
 };
@@ -61,6 +64,13 @@ void ww_eventfd_say(struct ww_eventfd *eventfd, bool is_ready);
 
 /* After a call: says whether it is ready, and from now on shows when it is. */
 void ww_eventfd_arm(struct ww_eventfd *eventfd);
+
+/*
+ * Keeps the thread for an object whose eventfds come and go, so that not each of them starts and
+ * ends it. Return: as ww_eventfd_create().
+ */
+ww_status ww_eventfd_thread_keep(void);
+void ww_eventfd_thread_leave(void);
 
 /* A descriptor that holds at most 1, and that other code makes readable. */
 ww_status ww_eventfd_open(int *out_fd);
