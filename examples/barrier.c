@@ -3,13 +3,14 @@
  * barrier.c - N processes that go on only together
  *
  * Each process does a piece of work of its own length, and waits at the barrier until all have done
- * theirs. In the last round one of them leaves instead; the others do not hang, but are told which
- * one.
+ * theirs. In the last round one of them leaves instead; the others, which wait as an event loop
+ * does, do not hang, but are told which one.
  *
  *   barrier [PROCESSES]      default 4
  *
  * Barriers need no device: an argument that is no number, such as "cuda:0", is ignored.
  */
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,19 @@ static void work(uint32_t rank, int round)
 		done++;
 }
 
+/* A loop would poll the descriptor beside all else that it waits for. */
+static ww_status wait_in_loop(ww_barrier *barrier)
+{
+	struct pollfd entry = {.events = POLLIN};
+	ww_status status;
+
+	check(ww_barrier_eventfd(barrier, &entry.fd));
+	while ((status = ww_barrier_wait(barrier, 0, NULL)) == WW_TIMED_OUT)
+		poll(&entry, 1, -1);
+	close(entry.fd);
+	return status;
+}
+
 static int member(const char *name, uint32_t rank)
 {
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
@@ -60,7 +74,7 @@ static int member(const char *name, uint32_t rank)
 	/* The member of the highest rank has had enough. */
 	check(ww_barrier_info_get(barrier, &info));
 	if (rank < info.count - 1) {
-		status = ww_barrier_wait(barrier, WW_FOREVER, NULL);
+		status = wait_in_loop(barrier);
 		if (status != WW_ERR_PEER_LOST)
 			return 1;
 		printf("member %d: %s\n", (int)rank, ww_error_last()->message);

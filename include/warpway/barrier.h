@@ -29,8 +29,8 @@
  *
  * A member is a ww_barrier: two threads of one process can be two members.
  *
- * Threads: every function may be called from any thread; one thread at a time waits on one
- * ww_barrier.
+ * Threads: every function may be called from any thread; one thread at a time calls
+ *          ww_barrier_wait() or ww_barrier_eventfd() for one ww_barrier.
  * Fork:    a child cannot use its parent's barriers: see device.h.
  */
 #ifndef WARPWAY_BARRIER_H
@@ -160,6 +160,33 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
  *         process, or says that the barrier was replaced); WW_ERR_FORKED.
  */
 WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_barrier_eventfd() - a descriptor for event loops: readable when a round is complete
+ * @barrier:  borrowed
+ * @out_fd:   the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *            -1 on failure. Only poll it: the library reads and writes it
+ *
+ * ww_barrier_wait() with timeout 0 arrives. If it returns WW_TIMED_OUT, poll the descriptor, and
+ * call ww_barrier_wait() with timeout 0 again when it is readable. The exact rules:
+ *
+ *   - The descriptor is readable while this member has arrived in a round, the call has not
+ *     returned WW_OK for it, and all other members have arrived; and when the barrier is broken.
+ *   - Before this member has arrived in a round, only a broken barrier makes the descriptor
+ *     readable. So a loop can poll it all the time, and is not woken by members that are ahead.
+ *   - It becomes readable soon after the last member has arrived; if a member ends or leaves, up to
+ *     50 ms later. Once readable, it stays readable until the next ww_barrier_wait(), even if that
+ *     call returns WW_TIMED_OUT.
+ *
+ * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
+ * ww_barrier_unref(). The first call starts the thread "ww-channels" of ww_channel_eventfd(). A
+ * member that does not wake others, or wakes them for nothing, cannot do more than delay the
+ * descriptor by 50 ms, or keep this thread busy.
+ *
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of descriptors or threads); WW_ERR_SYSTEM;
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_barrier_eventfd(ww_barrier *barrier, int *out_fd);
 
 /**
  * struct ww_barrier_info - the state of a barrier, as known to this member

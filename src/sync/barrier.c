@@ -52,6 +52,7 @@ ww_barrier *ww_barrier_unref(ww_barrier *barrier)
 {
 	if (!barrier || !ww_ref_put(&barrier->ref))
 		return NULL;
+	barrier->eventfd = ww_eventfd_free(barrier->eventfd);
 	/* Members in the same process have references to it. */
 	if (barrier->rank != NOBODY)
 		ww_timeline_close(barrier->members[barrier->rank]);
@@ -155,17 +156,12 @@ ww_status ww_barrier_check(struct ww_barrier *barrier)
 	return WW_OK;
 }
 
-ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status arrive_and_wait(struct ww_barrier *barrier, uint64_t timeout_ns)
 {
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct ww_timeline_info own = WW_INIT(struct ww_timeline_info);
-	uint64_t round;
+	uint64_t round = barrier->round + 1;
 	ww_status status;
 
-	ww_try(ww_process_enter());
-	ww_require(barrier, "ww_barrier_wait: barrier is NULL");
-	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
-	round = barrier->round + 1;
 	ww_try(ww_timeline_info_get(barrier->members[barrier->rank], &own));
 	if (own.submitted < round) { /* else it arrived in a call that timed out */
 		if (is_replaced(barrier))
@@ -176,6 +172,70 @@ ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *c
 	if (status == WW_OK)
 		barrier->round = round;
 	return status;
+}
+
+ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(barrier, "ww_barrier_wait: barrier is NULL");
+	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
+	ww_eventfd_pause(barrier->eventfd);
+	status = arrive_and_wait(barrier, timeout_ns);
+	if (barrier->eventfd)
+		ww_eventfd_arm(barrier->eventfd);
+	return status;
+}
+
+/* --- event loops --- */
+
+/*
+ * This member is one of those that must have arrived. The missing one wakes the thread when it
+ * arrives or ends, and the broker if the barrier is replaced, by the own word; the end of others is
+ * seen when the thread looks again.
+ */
+static bool barrier_look(void *context, uint64_t now_ns, struct ww_await_sleep *sleep)
+{
+	const struct ww_barrier *barrier = context;
+	struct missing missing = {
+		.barrier = barrier,
+		.round = barrier->round + 1,
+		.broken = NOBODY,
+	};
+	const uint32_t *own = &barrier->members[barrier->rank]->cell->wakes;
+	uint32_t own_seen = __atomic_load_n(own, __ATOMIC_ACQUIRE);
+
+	(void)now_ns;
+	for (; missing.rank < barrier->count; missing.rank++) {
+		const uint32_t *wakes = &barrier->members[missing.rank]->cell->wakes;
+		uint32_t seen = __atomic_load_n(wakes, __ATOMIC_ACQUIRE);
+
+		if (look(&missing) != WW_AWAIT_DONE) {
+			ww_await_sleep_for(sleep, own, own_seen);
+			ww_await_sleep_for(sleep, wakes, seen);
+			return false;
+		}
+		if (missing.broken != NOBODY || missing.is_replaced)
+			break;
+	}
+	return true;
+}
+
+ww_status ww_barrier_eventfd(ww_barrier *barrier, int *out_fd)
+{
+	static const struct ww_eventfd_class class = {.look = barrier_look};
+
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(barrier && out_fd, "ww_barrier_eventfd: barrier or out_fd is NULL");
+	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
+	if (!barrier->eventfd)
+		ww_try(ww_eventfd_create(&class, barrier, &barrier->eventfd));
+	ww_eventfd_pause(barrier->eventfd);
+	ww_eventfd_arm(barrier->eventfd);
+	return ww_eventfd_duplicate(barrier->eventfd, out_fd);
 }
 
 ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info)

@@ -8,6 +8,7 @@
 #include <warpway/barrier.h>
 
 #include "base/attachment.h"
+#include "base/eventfd.h"
 #include "sync/timeline.h"
 
 struct ww_barrier {
@@ -17,6 +18,7 @@ struct ww_barrier {
 	_Atomic uint64_t round;        /* that all have passed */
 	_Atomic uint32_t broken_rank;  /* of the member that ended or left; UINT32_MAX: none */
 	struct ww_attachments object;  /* its hold in the broker */
+	struct ww_eventfd *eventfd;    /* owned; NULL: no call asked for a descriptor */
 	struct ww_timeline *members[]; /* count references; that at rank is this member's own */
 };
 

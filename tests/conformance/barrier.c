@@ -11,6 +11,7 @@
 
 #include "conformance/conformance.h"
 #include "support/broker_case.h"
+#include "support/readable.h"
 #include "support/timeline.h"
 
 #define FOREVER WW_FOREVER
@@ -384,6 +385,91 @@ SCENE_CASE(barrier_wakes_who_waits_for_who_leaves, NO_DEVICE)
 	}
 }
 
+static int barrier_fd(ww_barrier *barrier)
+{
+	int fd;
+
+	MUST_OK(ww_barrier_eventfd(barrier, &fd));
+	return fd;
+}
+
+/* Also when the library has looked just now. */
+static bool shows(ww_barrier *barrier)
+{
+	OWN(fd) int fd = barrier_fd(barrier);
+
+	return is_readable(fd);
+}
+
+SCENE_CASE(barrier_eventfd_shows_rounds, NO_DEVICE)
+{
+	struct member members[2];
+	OWN(fd) int first;
+	OWN(fd) int second;
+
+	two_join(members);
+	first = barrier_fd(members[0].barrier);
+	second = barrier_fd(members[1].barrier);
+	for (int i = 0; i < 3; i++) {
+		MUST(!is_readable(first));
+		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0, NULL));
+		MUST(!is_readable(first));
+		MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
+		MUST(becomes_readable(first));
+		/* The other one is ahead by a round. */
+		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[1].barrier, 0, NULL));
+		MUST(shows(members[0].barrier));
+		MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
+		MUST(!shows(members[0].barrier));
+		MUST(!is_readable(second));
+		MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
+		MUST(becomes_readable(second));
+		MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
+	}
+	MUST(!is_readable(second));
+	members[1].barrier = ww_barrier_unref(members[1].barrier);
+	MUST(is_readable(second)); /* for ever */
+	MUST(becomes_readable(first));
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_barrier_wait(members[0].barrier, 0, NULL));
+	MUST(is_readable(first));
+	all_leave(members, 2);
+	MUST(is_readable(first));
+	must_be_gone();
+}
+
+static void play_alone(struct member *member)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		MUST_OK(ww_barrier_wait(member->barrier, FOREVER, NULL));
+}
+
+static void play_by_eventfd(struct member *member)
+{
+	OWN(fd) int fd = barrier_fd(member->barrier);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ww_status status;
+
+		while ((status = ww_barrier_wait(member->barrier, 0, NULL)) == WW_TIMED_OUT)
+			MUST(becomes_readable(fd));
+		MUST_OK(status);
+	}
+}
+
+/* Members that only poll, beside one that waits. */
+SCENE_CASE(barrier_eventfd_misses_nothing, NO_DEVICE)
+{
+	struct member members[MEMBERS];
+
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = MEMBERS), NULL, NULL));
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		members[i] = (struct member){.rank = i, .play = play_by_eventfd};
+	members[1].play = play_alone;
+	run_members(members, MEMBERS);
+	all_leave(members, MEMBERS);
+	must_be_gone();
+}
+
 SCENE_CASE(barrier_is_full, NO_DEVICE)
 {
 	struct member members[2];
@@ -406,6 +492,7 @@ SCENE_CASE(barrier_misuse, NEEDS_MISUSE_STATUS | NO_DEVICE)
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	struct ww_token token = {{0}};
 	ww_barrier *barrier;
+	int fd;
 
 	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 1), NULL, NULL));
 	MISUSED(ww_barrier_get(scene.broker, NULL, 0, 0, NULL, &barrier));
@@ -416,6 +503,9 @@ SCENE_CASE(barrier_misuse, NEEDS_MISUSE_STATUS | NO_DEVICE)
 	MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
 	MISUSED(ww_barrier_info_get(NULL, &info));
 	MISUSED(ww_barrier_info_get(barrier, NULL));
+	MISUSED(ww_barrier_eventfd(NULL, &fd));
+	MUST_EQUAL(-1, fd);
+	MISUSED(ww_barrier_eventfd(barrier, NULL));
 	ww_barrier_unref(barrier);
 	must_be_gone();
 }

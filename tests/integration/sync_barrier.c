@@ -3,6 +3,7 @@
  * sync_barrier.c - barriers whose members are processes: rounds, and what the others hear of one
  * that is no more
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,19 @@ COMMAND_BROKER(sync, join)
 }
 
 COMMAND_CALL(sync, arrive, ww_barrier_wait(sync_agent.barrier, agent_time_option("wait_ms"), NULL))
+
+/* The same, as an event loop does it. */
+COMMAND(sync, arrive_and_poll)
+{
+	struct pollfd look = {.events = POLLIN};
+	ww_status status;
+
+	MUST_OK(ww_barrier_eventfd(sync_agent.barrier, &look.fd));
+	while ((status = ww_barrier_wait(sync_agent.barrier, 0, NULL)) == WW_TIMED_OUT)
+		MUST_EQUAL(1, poll(&look, 1, -1));
+	close(look.fd);
+	return status;
+}
 
 /* Joins, and arrives at the first round. */
 COMMAND(sync, meet)
@@ -269,6 +283,27 @@ CASE(barrier_replaced, 0)
 	for (int i = 0; i < 2; i++)
 		agent_answers(&members[i], WW_OK);
 	end_members();
+}
+
+/* Of a member that is not the first to be missing. */
+CASE(barrier_eventfd_shows_killed_member, 0)
+{
+	start_joined();
+	agent_tell(&members[0], "arrive_and_poll");
+	child_kill(&members[3]);
+	agent_answers_with(&members[0], WW_ERR_PEER_LOST, "member 3");
+	end_members();
+}
+
+CASE(barrier_eventfd_shows_replaced, 0)
+{
+	start_joined();
+	agent_tell(&members[2], "arrive_and_poll");
+	replace_barrier();
+	agent_answers_with(&members[2], WW_ERR_PEER_LOST, "it was replaced");
+	child_end_all();
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	scene_end();
 }
 
 /* What a member stores in its page is not taken for the broker's word by any other. */

@@ -263,6 +263,7 @@ static void refuse_barrier_calls(void)
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	struct ww_token token;
 	ww_barrier *got;
+	int fd;
 
 	FORKED(ww_barrier_create(scene.broker, "y", WW_PARAMS(struct ww_barrier_params, .count = 2),
 		NULL, &token));
@@ -272,6 +273,7 @@ static void refuse_barrier_calls(void)
 		ww_barrier_import(scene.broker, &ours.token, 0, WW_FOREVER, NULL, &got));
 	FORKED(ww_barrier_wait(ours.barrier, WW_FOREVER, NULL));
 	FORKED(ww_barrier_info_get(ours.barrier, &info));
+	FORKED(ww_barrier_eventfd(ours.barrier, &fd));
 	for (int i = 0; i < 3; i++)
 		MUST(!ww_barrier_unref(ours.barrier));
 	MUST(ww_barrier_ref(ours.barrier) == ours.barrier);

@@ -44,7 +44,7 @@ static const struct expectation expectations[] = {
 	{"open", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
 	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
 	{"eventfd", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
-	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
+	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ALWAYS},
 	{"ppoll", EINTR, WW_OK, true, ALWAYS},
 	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
 	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},

@@ -266,11 +266,22 @@ static ww_status join_first(struct scenario *scenario)
 	return join(scenario);
 }
 
+static ww_status show_barrier(struct scenario *scenario)
+{
+	ww_status status = ww_barrier_eventfd(scenario->barrier, &scenario->fd);
+
+	MUST_EQUAL(status == WW_OK, scenario->fd >= 0);
+	return status;
+}
+
 static void use_barrier(struct scenario *scenario)
 {
 	DO(create_barrier(scenario, SCENARIO_BARRIER, 2));
 	scenario->barrier_name = SCENARIO_BARRIER;
 	DO(join_first(scenario));
+	DO(show_barrier(scenario));
+	close(scenario->fd);
+	scenario->fd = -1;
 	DO(ww_barrier_wait(scenario->barrier, WW_FOREVER, NULL));
 	DO(end_barrier(scenario));
 }

@@ -481,6 +481,10 @@ TEST("a barrier that two threads pass")
 	member->wait();
 	CLAIM(member->wait(forever, stop) == outcome::done);
 	second.join();
+	const descriptor shows = member->eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(poll(&look, 1, -1) == 1); /* the other one has left */
 	CLAIM(rounds == 2 && member->info().round() == 2);
 	REFUSED(status::peer_lost, member->wait());
 	CLAIM(member->info().broken() == 1U - member->info().rank());

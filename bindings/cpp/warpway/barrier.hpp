@@ -156,6 +156,18 @@ public:
 	}
 	void wait() const { try_wait().value(); }
 
+	/* ww_barrier_eventfd() */
+	result<descriptor> try_eventfd() const noexcept
+	{
+		int fd = -1;
+		const ww_status code = ww_barrier_eventfd(get(), &fd);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return descriptor::adopt(fd);
+	}
+	descriptor eventfd() const { return try_eventfd().value(); }
+
 	/* ww_barrier_info_get() */
 	result<barrier_info> try_info() const noexcept
 	{

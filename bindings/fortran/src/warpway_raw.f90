@@ -796,6 +796,14 @@ module warpway_raw
       type(c_ptr), value :: cancel
       integer(c_int32_t) :: answer
     end function
+    function ww_barrier_eventfd(barrier, out_fd) bind(c, name='ww_barrier_eventfd') &
+      result(answer)
+      !! a descriptor for event loops: readable when a round is complete
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: barrier
+      integer(c_int), intent(out), optional :: out_fd
+      integer(c_int32_t) :: answer
+    end function
     function ww_barrier_info_get(barrier, info) bind(c, name='ww_barrier_info_get') &
       result(answer)
       !! describe a barrier

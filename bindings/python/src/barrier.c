@@ -11,6 +11,7 @@
 #include "barrier.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "barrier_join.h"
 #include "token.h"
@@ -21,6 +22,7 @@ struct barrier_handle {
 	char name[WW_NAME_BYTES]; /* of get(); "": there is a token */
 	struct ww_token token;
 	uint32_t parties; /* 0: not known before it is joined */
+	int ready_fd;     /* of fileno(); -1: it was not asked for */
 	bool is_busy;     /* a thread joins or waits */
 	bool is_closed;
 };
@@ -48,8 +50,10 @@ PyObject *barrier_object(struct core *core, const struct ww_token *token)
 {
 	PyObject *self = handle_new(core->types[CORE_BARRIER], &barrier_class, NULL);
 
-	if (self)
-		handle_of(self)->token = *token;
+	if (!self)
+		return NULL;
+	handle_of(self)->token = *token;
+	handle_of(self)->ready_fd = -1;
 	return self;
 }
 
@@ -182,20 +186,30 @@ static ww_status run_member(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	return ww_barrier_wait(args->barrier, timeout_ns, cancel);
 }
 
+static bool check_open(PyObject *self)
+{
+	if (handle_of(self)->is_closed)
+		PyErr_Format(PyExc_ValueError, "this Barrier is closed");
+	return !handle_of(self)->is_closed;
+}
+
+static bool check_idle(PyObject *self)
+{
+	if (!check_open(self))
+		return false;
+	if (handle_of(self)->is_busy)
+		error_raise_text(core_of(self), WW_ERR_STATE,
+			"another thread joins or waits with this Barrier, which is one member: for a thread "
+			"that is to be a member, too, make another one with barrier.token().open()");
+	return !handle_of(self)->is_busy;
+}
+
 static bool begin(PyObject *self, struct member_call *call)
 {
 	struct barrier_handle *handle = handle_of(self);
 
-	if (handle->is_closed) {
-		PyErr_Format(PyExc_ValueError, "this Barrier is closed");
+	if (!check_idle(self))
 		return false;
-	}
-	if (handle->is_busy) {
-		error_raise_text(core_of(self), WW_ERR_STATE,
-			"another thread joins or waits with this Barrier, which is one member: for a thread "
-			"that is to be a member, too, make another one with barrier.token().open()");
-		return false;
-	}
 	if (handle->base.object)
 		call->barrier = ww_barrier_ref(handle->base.object);
 	if (handle->broker)
@@ -317,6 +331,9 @@ static void barrier_drop(PyObject *self)
 
 	handle->is_closed = true;
 	handle->broker = NULL;
+	if (handle->ready_fd >= 0)
+		close(handle->ready_fd);
+	handle->ready_fd = -1;
 	handle_return(&broker_class, broker);
 }
 
@@ -335,13 +352,6 @@ static void barrier_dealloc(PyObject *self)
 }
 
 /* --- other processes --- */
-
-static bool check_open(PyObject *self)
-{
-	if (handle_of(self)->is_closed)
-		PyErr_Format(PyExc_ValueError, "this Barrier is closed");
-	return !handle_of(self)->is_closed;
-}
 
 static PyObject *barrier_token(PyObject *self, PyObject *unused)
 {
@@ -396,6 +406,25 @@ static bool barrier_info(PyObject *self, struct ww_barrier_info *info)
 		error_raise(core_of(self), status);
 	handle_return(&barrier_class, barrier);
 	return status == WW_OK;
+}
+
+/* The Barrier's own descriptor, opened by the first call. */
+static PyObject *barrier_fileno(PyObject *self, PyObject *unused)
+{
+	struct barrier_handle *handle = handle_of(self);
+	struct ww_barrier_info info;
+	ww_status status = WW_OK;
+
+	(void)unused;
+	if (!check_idle(self) || !barrier_info(self, &info))
+		return NULL;
+	if (!handle->base.object)
+		return error_raise_text(core_of(self), WW_ERR_STATE,
+			"this Barrier is no member yet, and has no descriptor: call join() before");
+	if (handle->ready_fd < 0)
+		status = ww_barrier_eventfd(handle->base.object, &handle->ready_fd);
+	return status == WW_OK ? PyLong_FromLong(handle->ready_fd)
+			       : error_raise(core_of(self), status);
 }
 
 /* A rank, or None. */
@@ -502,6 +531,14 @@ static PyMethodDef methods[] = {
 		"wait_async($self, /, timeout=None)\n--\n\n"
 		"A coroutine that does what `wait` does, in a thread of its own.\n\n"
 		"When it is cancelled, the wait ends; a member counts as arrived all the same."},
+	{"fileno", barrier_fileno, METH_NOARGS,
+		"fileno($self, /)\n--\n\n"
+		"A descriptor for event loops: readable when the round is complete. Only poll it.\n\n"
+		"``wait(0)`` arrives, and raises `Timeout` while others are missing. When the descriptor is\n"
+		"readable, call it again: it returns, or raises `PeerLost`. Before this member has arrived, only\n"
+		"a broken barrier makes the descriptor readable. The Barrier closes it.\n\n"
+		"Raises\n------\n"
+		"WrongState\n    `join` was not called; or another thread joins or waits with this Barrier."},
 	{"token", barrier_token, METH_NOARGS,
 		"token($self, /)\n--\n\n"
 		"The token by which any process can become a member.\n\n"

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 import warpway
-from waits import in_thread, interrupted
+from children import LIMIT_S
+from waits import in_thread, interrupted, is_readable
 
 
 def members(barrier, count):
@@ -83,6 +84,31 @@ def test_arguments_of_other_types():
         assert barrier.join(0) == 0
 
 
+def test_descriptor_shows_rounds():
+    with warpway.Barrier(2) as barrier, barrier.token().open() as other:
+        with pytest.raises(warpway.WrongState, match="join"):
+            barrier.fileno()
+        joined = in_thread(other.join)
+        barrier.join()
+        joined()
+        assert barrier.fileno() == barrier.fileno()
+        for _ in range(2):
+            with pytest.raises(warpway.Timeout):
+                barrier.wait(0)
+            assert not is_readable(barrier)
+            other.wait(0)
+            assert is_readable(barrier, LIMIT_S)
+            barrier.wait(0)
+            assert not is_readable(barrier)
+        other.close()
+        assert is_readable(barrier, LIMIT_S)
+        with pytest.raises(warpway.PeerLost):
+            barrier.wait(0)
+        own = os.dup(barrier.fileno())
+    assert is_readable(own)
+    os.close(own)
+
+
 def test_closed_barrier_is_refused():
     barrier = warpway.Barrier(1)
     barrier.join()
@@ -90,7 +116,7 @@ def test_closed_barrier_is_refused():
     barrier.close()
     assert barrier.closed is True
     assert "closed" in repr(barrier)
-    for call in (barrier.wait, barrier.join, barrier.token, lambda: barrier.rank, lambda: pickle.dumps(barrier)):
+    for call in (barrier.wait, barrier.join, barrier.fileno, barrier.token, lambda: barrier.rank, lambda: pickle.dumps(barrier)):
         with pytest.raises(ValueError, match="closed"):
             call()
 

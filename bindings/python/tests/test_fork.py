@@ -161,7 +161,7 @@ def test_the_rest_is_the_parents(device):
         "an event": [event.query, event.synchronize],
         "a pool": [lambda: pool.alloc(1), pool.info, pool.trim, pool.holders],
         "a connection to a broker": [broker.info, broker.list, lambda: broker.get("x"), broker.watch],
-        "a barrier": [barrier.wait, lambda: barrier.arrived],
+        "a barrier": [barrier.wait, barrier.fileno, lambda: barrier.arrived],
         "a watch": [watch.next, lambda: next(watch)],
         "Watch": [watch.fileno],
         "a channel": [channel.acquire, frame.publish, frame.discard, lambda: channel.published, channel.token,

@@ -38,6 +38,7 @@ async def wait(timeline: warpway.Timeline, barrier: warpway.Barrier, broker: war
     await warpway.aio.run(stream.synchronize)
     found = await broker.get_async("a", timeout=None)
     print(found.shape)
+    print(barrier.fileno())
     return await barrier.wait_async()
 
 
