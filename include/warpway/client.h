@@ -7,7 +7,7 @@
  * no device, because it passes memories as tokens.
  *
  *   open ──> find ──> submit ──> wait ──> results ──> unref the ticket
- *                        │
+ *                        │        (or poll its eventfd)
  *                        └──> cancel
  *
  * A call is also made if the client does not wait for it. A call ends with WW_OK, or with the
@@ -340,6 +340,32 @@ WW_API ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint6
  *         the error record, which says for WW_TIMED_OUT what the call waited for; WW_ERR_FORKED.
  */
 WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_ticket_eventfd() - a descriptor for event loops: readable when a call has ended
+ * @ticket:  borrowed
+ * @out_fd:  the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *           -1 on failure. Only poll it: the library reads and writes it
+ *
+ * The descriptor is readable while ww_ticket_wait() with timeout 0 has a result other than
+ * WW_NOT_READY. The exact rules:
+ *
+ *   - It becomes readable soon after the server has answered; if the server has ended or closed the
+ *     service, up to 50 ms later.
+ *   - A call that has ended does not change, so the descriptor stays readable for ever, also after
+ *     ww_ticket_unref(). It becomes readable if the ticket is released before that, too.
+ *   - The server can make it readable for nothing. Then ww_ticket_wait() with timeout 0 returns
+ *     WW_NOT_READY, and the descriptor is not readable until there is something new.
+ *
+ * Each ticket has a descriptor of its own; each call gives a duplicate of the same eventfd, or of
+ * another one that is readable. While a ticket has a descriptor and its call goes on, the server
+ * makes a system call for each reply to this client. The first call starts the thread "ww-channels"
+ * of ww_channel_eventfd(), which is kept until the client is released.
+ *
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of descriptors or threads); WW_ERR_SYSTEM;
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_ticket_eventfd(ww_ticket *ticket, int *out_fd);
 
 /**
  * ww_ticket_stream_wait() - let a stream's further work wait until a call is complete

@@ -16,6 +16,7 @@
 
 #include <warpway/client.h>
 
+#include "base/eventfd.h"
 #include "base/list.h"
 #include "call/signature.h"
 #include "client/broker_client.h"
@@ -79,6 +80,7 @@ struct ww_ticket {
 	uint32_t record_bytes;
 	struct ww_call_args *results; /* owned; NULL: not asked for yet */
 	bool is_decoded;
+	struct ww_eventfd *eventfd; /* owned; NULL: no call asked for one, or it has ended */
 };
 
 struct ww_client {
@@ -86,7 +88,7 @@ struct ww_client {
 	struct ww_wire_service_ref form; /* constant, as are the next ones */
 	bool is_observer;
 	uint32_t server_uid;
-	uint32_t files_wanted;           /* when this client gave up; 0: it did not */
+	_Atomic uint32_t files_wanted;   /* when this client gave up; 0: it did not */
 	uint32_t gid;                    /* as it was opened with */
 	char *name;                      /* owned; NULL: it was opened by a token */
 	struct ww_broker *broker;        /* a reference */
@@ -116,6 +118,8 @@ struct ww_client {
 	struct ww_token *tokens;       /* of memories that are exported; NULL: none was yet */
 	struct ww_client_holds *holds; /* owned, as the tokens: of the call that is being made */
 	struct ww_list free_tickets;
+	uint32_t eventfd_count; /* of tickets; unless it is 0, is_asleep stays set */
+	bool keeps_thread;      /* of eventfds, once a ticket had one */
 	struct ww_client *next; /* of the next server, for calls that are repeated; or NULL */
 };
 
@@ -163,15 +167,24 @@ static inline bool ww_client_is_met_late(const struct ww_client *client)
 		__atomic_load_n(&client->replies.header->join, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* Whether no further reply will come. */
-static inline bool ww_client_is_over(struct ww_client *client)
+static inline uint32_t ww_client_join(const struct ww_client *client)
 {
-	uint32_t join = __atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE);
+}
 
+/* Whether no further reply will come. */
+static inline bool ww_client_is_known_over(const struct ww_client *client)
+{
 	return ww_client_is_lost(client) ||
 		ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STOPPED ||
-		join > WW_WIRE_SERVICE_JOIN_JOINED ||
-		(join == 0 && ww_client_has_given_up(client)) || client->files_wanted;
+		ww_client_join(client) > WW_WIRE_SERVICE_JOIN_JOINED || client->files_wanted;
+}
+
+/* The same, by a call of the user: a client that the server has not met may give up. */
+static inline bool ww_client_is_over(struct ww_client *client)
+{
+	return ww_client_is_known_over(client) ||
+		(ww_client_join(client) == 0 && ww_client_has_given_up(client));
 }
 
 /* --- repeats (repeat.c) --- */
@@ -207,6 +220,10 @@ void ww_client_area_give_back(struct ww_client_area *area, uint32_t at, uint32_t
 
 /* Return: NULL: out of memory. */
 ww_ticket *ww_ticket_new(struct ww_client *client);
+
+/* Waits as ww_service_await_reply(). */
+ww_status ww_client_await_reply(struct ww_client *client, ww_await_fn look, void *context,
+	uint64_t deadline_ns);
 
 /* The result of WW_SERVICE_LANE_FUNCTION. Return: WW_OK; WW_ERR_PROTOCOL; as an import. */
 ww_status ww_ticket_timeline(ww_ticket *ticket, ww_timeline **out_timeline);

@@ -100,6 +100,8 @@ void ww_client_free(struct ww_client *client)
 	free(client->record);
 	free(client->values);
 	free(client->tokens);
+	if (client->keeps_thread)
+		ww_eventfd_thread_leave();
 	ww_service_requests_fini(&client->requests);
 	ww_service_replies_fini(&client->replies);
 	ww_service_bell_fini(&client->bell);

@@ -278,8 +278,7 @@ static ww_status find_room(const struct submission *submission, uint64_t deadlin
 		until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 		if (until_ns > deadline_ns)
 			until_ns = deadline_ns;
-		status = ww_service_await_reply(&client->replies, &client->requests, look_for_room,
-			client, until_ns);
+		status = ww_client_await_reply(client, look_for_room, client, until_ns);
 		if (status == WW_TIMED_OUT)
 			status = ww_peer_process_look(client->process) || until_ns < deadline_ns
 				? WW_OK

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "base/utf8.h"
@@ -37,7 +39,94 @@ ww_ticket *ww_ticket_new(struct ww_client *client)
 	ticket->is_decoded = false;
 	ticket->record_bytes = 0;
 	ticket->failed_call = 0;
+	ticket->eventfd = NULL;
 	return ticket;
+}
+
+/* --- event loops --- */
+
+/* The thread sleeps on the same word as the user's, and reads nothing that this one changes. */
+static bool ticket_look(void *context, uint64_t now_ns, struct ww_await_sleep *sleep)
+{
+	const ww_ticket *ticket = context;
+	const struct ww_client *client = ticket->client;
+	const uint32_t *wakes = &client->replies.header->wakes;
+	uint32_t seen = __atomic_load_n(wakes, __ATOMIC_ACQUIRE);
+
+	(void)now_ns;
+	(void)ww_peer_process_look(client->process);
+	if (ww_client_is_known_over(client) ||
+		(ww_client_join(client) == 0 && ww_service_page_files_wanted(&client->page)) ||
+		ww_service_replies_is_done(&client->replies, ticket->slot, ticket->call))
+		return true;
+	ww_await_sleep_for(sleep, wakes, seen);
+	return false;
+}
+
+/* While a ticket has a descriptor, the server wakes the client for each reply. */
+static ww_status eventfd_begin(ww_ticket *ticket)
+{
+	static const struct ww_eventfd_class class = {.look = ticket_look};
+	struct ww_client *client = ticket->client;
+
+	if (!client->keeps_thread)
+		ww_try(ww_eventfd_thread_keep());
+	client->keeps_thread = true;
+	ww_try(ww_eventfd_create(&class, ticket, &ticket->eventfd));
+	client->eventfd_count++;
+	__atomic_store_n(&client->requests.header->is_asleep, 1, __ATOMIC_SEQ_CST);
+	ww_eventfd_arm(ticket->eventfd);
+	return WW_OK;
+}
+
+/* Duplicates are readable from now on. */
+static void eventfd_end(ww_ticket *ticket)
+{
+	struct ww_client *client = ticket->client;
+
+	if (!ticket->eventfd)
+		return;
+	ticket->eventfd = ww_eventfd_free(ticket->eventfd);
+	if (--client->eventfd_count == 0)
+		__atomic_store_n(&client->requests.header->is_asleep, 0, __ATOMIC_RELAXED);
+}
+
+/* It was readable for a reply or an end that a hostile server has taken back, or may be. */
+static void eventfd_go_on(ww_ticket *ticket)
+{
+	if (!ticket->eventfd)
+		return;
+	ww_eventfd_pause(ticket->eventfd);
+	ww_eventfd_arm(ticket->eventfd);
+}
+
+static ww_status open_readable(int *out_fd)
+{
+	ww_try(ww_eventfd_open(out_fd));
+	(void)eventfd_write(*out_fd, 1);
+	return WW_OK;
+}
+
+ww_status ww_ticket_eventfd(ww_ticket *ticket, int *out_fd)
+{
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(ticket && out_fd, "ww_ticket_eventfd: ticket or out_fd is NULL");
+	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
+	if (ticket->has_ended)
+		return open_readable(out_fd);
+	if (!ticket->eventfd)
+		ww_try(eventfd_begin(ticket));
+	return ww_eventfd_duplicate(ticket->eventfd, out_fd);
+}
+
+ww_status ww_client_await_reply(struct ww_client *client, ww_await_fn look, void *context,
+	uint64_t deadline_ns)
+{
+	if (client->eventfd_count > 0)
+		return ww_await(&client->replies.header->wakes, look, context, deadline_ns);
+	return ww_service_await_reply(&client->replies, &client->requests, look, context,
+		deadline_ns);
 }
 
 /* --- slots --- */
@@ -136,6 +225,7 @@ void ww_client_reap(struct ww_client *client, uint32_t index, bool is_done)
 
 	ww_client_holds_release(slot->holds);
 	if (ticket) {
+		eventfd_end(ticket);
 		ticket->has_ended = true;
 		ticket->is_answered = is_done;
 		ticket->has_started = ww_service_replies_is_started(&client->replies, index,
@@ -218,8 +308,7 @@ static ww_status wait_for_reply(ww_ticket *ticket, uint64_t deadline_ns)
 		until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 		if (until_ns > deadline_ns)
 			until_ns = deadline_ns;
-		status = ww_service_await_reply(&client->replies, &client->requests, look_for_reply,
-			ticket, until_ns);
+		status = ww_client_await_reply(client, look_for_reply, ticket, until_ns);
 		if (status == WW_TIMED_OUT &&
 			(ww_peer_process_look(client->process) || until_ns < deadline_ns))
 			status = WW_OK;
@@ -243,7 +332,10 @@ ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *canc
 	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
 	if (!ticket->has_ended)
 		(void)wait_for_reply(ticket, ww_clock_deadline_ns(timeout_ns));
-	return ticket->has_ended ? end_status(ticket) : WW_NOT_READY;
+	if (ticket->has_ended)
+		return end_status(ticket);
+	eventfd_go_on(ticket);
+	return WW_NOT_READY;
 }
 
 /* --- a stream that waits --- */
@@ -417,6 +509,7 @@ ww_ticket *ww_ticket_unref(ww_ticket *ticket)
 	if (!ticket || ww_ref_is_inherited(&ticket->client->ref))
 		return NULL;
 	client = ticket->client;
+	eventfd_end(ticket);
 	if (ticket->has_slot && ticket->has_ended) {
 		release_results(client, ticket->slot);
 		ww_client_free_slot(client, ticket->slot);

@@ -613,6 +613,81 @@ CASE(service_descriptor_shows_end_of_work, SERVICES)
 	MUST_OK(ww_ticket_wait(ticket, 0, NULL));
 }
 
+static int ticket_fd(ww_ticket *ticket)
+{
+	int fd;
+
+	MUST_OK(ww_ticket_eventfd(ticket, &fd));
+	return fd;
+}
+
+/* Of two calls in flight, one that is cancelled, one whose ticket is released, and the last. */
+CASE(ticket_descriptor_shows_end, SERVICES | NO_DEVICE)
+{
+	struct stage stage;
+	ww_ticket *tickets[4];
+	int fds[4];
+	int late;
+
+	stage_open(&stage, NULL);
+	for (int i = 0; i < 3; i++) {
+		tickets[i] = stage_submit(&stage, "nop", NULL, 0);
+		fds[i] = ticket_fd(tickets[i]);
+	}
+	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[0], 0, NULL));
+	ww_ticket_cancel(tickets[1]);
+	for (int i = 0; i < 3; i++)
+		MUST(!is_readable(fds[i]));
+	ww_ticket_unref(tickets[2]);
+	MUST(is_readable(fds[2]));
+	while (ww_ticket_wait(tickets[0], 0, NULL) == WW_NOT_READY)
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+	MUST(becomes_readable(fds[1]));
+	MUST_STATUS(WW_CANCELLED, ww_ticket_wait(tickets[1], 0, NULL));
+	late = ticket_fd(tickets[0]);
+	MUST(is_readable(late));
+	close(late);
+	tickets[3] = stage_submit(&stage, "nop", NULL, 0);
+	fds[3] = ticket_fd(tickets[3]);
+	ww_ticket_unref(tickets[0]);
+	ww_ticket_unref(tickets[1]);
+	for (int i = 0; i < 4; i++)
+		MUST_EQUAL(i < 3, is_readable(fds[i]));
+	stage.service = ww_service_unref(stage.service);
+	MUST(becomes_readable(fds[3]));
+	MUST_REFUSE(WW_ERR_UNAVAILABLE, "closed", ww_ticket_wait(tickets[3], 0, NULL));
+	ww_ticket_unref(tickets[3]);
+	stage_end(&stage);
+	for (int i = 0; i < 4; i++) {
+		MUST(is_readable(fds[i]));
+		close(fds[i]);
+	}
+}
+
+/* Of calls in several lanes, some are waited for, and the others only polled. */
+STAGE_CASE(ticket_descriptor_misses_nothing, SERVICES | NO_DEVICE)
+{
+	uint32_t nop = stage_find(stage->client, "nop");
+	ww_ticket *tickets[8];
+	int fds[8];
+
+	stage_start_thread(stage);
+	for (uint32_t round = 0; round < 100; round++) {
+		for (uint32_t i = 0; i < 8; i++) {
+			MUST_OK(ww_client_submit(stage->client, nop, NULL, 0, SUBMIT(.lane = i),
+				FOREVER, NULL, &tickets[i]));
+			fds[i] = ticket_fd(tickets[i]);
+		}
+		MUST_OK(ww_ticket_wait(tickets[round % 8], FOREVER, NULL));
+		for (uint32_t i = 0; i < 8; i++) {
+			MUST(becomes_readable(fds[i]));
+			MUST_OK(ww_ticket_wait(tickets[i], 0, NULL));
+			ww_ticket_unref(tickets[i]);
+			close(fds[i]);
+		}
+	}
+}
+
 CASE(service_drains, SERVICES | NO_DEVICE)
 {
 	ENDED_BY(stage_end) struct stage stage;

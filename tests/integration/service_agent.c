@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "integration/service.h"
+#include "service/service.h"
 #include "support/kernels.h"
 
 static struct {
@@ -135,6 +136,14 @@ COMMAND(service, drain)
 {
 	MUST_OK(ww_service_drain(own.service));
 	MUST_EQUAL(WW_END, stop_serving());
+	return WW_OK;
+}
+
+/* As a hostile server does it, while it goes on. */
+COMMAND(service, show_stopped)
+{
+	ww_service_page_set_state(&own.service->page,
+		agent_number(1) ? WW_WIRE_SERVICE_STATE_STOPPED : WW_WIRE_SERVICE_STATE_READY);
 	return WW_OK;
 }
 

@@ -2,10 +2,12 @@
 /*
  * service_end.c - what becomes of calls when their processes are killed, or the broker is
  */
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "integration/service.h"
+#include "support/readable.h"
 
 static struct child server;
 static struct child clients[3];
@@ -99,6 +101,58 @@ SCENE_CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 	agent_answers_with(client, WW_ERR_PEER_LOST, name);
 	agent_must(client, WW_OK, "has_started 1");
 	agent_must(client, WW_ERR_PEER_LOST, "call nop");
+}
+
+/* The case is the client; its call runs. */
+static ww_ticket *begin_watching(ww_client **out_client, int *out_fd)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	ww_ticket *ticket;
+	uint32_t hold;
+
+	agent_begin(&server, "service", "create s");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, out_client));
+	MUST_OK(ww_client_find(*out_client, "hold", NULL, 0, NULL, &hold));
+	MUST_OK(ww_client_submit(*out_client, hold, NULL, 0, NULL, 0, NULL, &ticket));
+	do {
+		MUST_OK(ww_ticket_info_get(ticket, &info));
+		sched_yield();
+	} while (!info.has_started);
+	MUST_OK(ww_ticket_eventfd(ticket, out_fd));
+	return ticket;
+}
+
+SCENE_CASE(service_killed_server_makes_eventfds_of_tickets_readable, NEEDS_VALUES)
+{
+	OWN(client) ww_client *own;
+	OWN(fd) int fd;
+	OWN(ticket) ww_ticket *ticket = begin_watching(&own, &fd);
+
+	MUST(!is_readable(fd));
+	child_kill(&server);
+	MUST(becomes_readable(fd));
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_ticket_wait(ticket, 0, NULL));
+	MUST(is_readable(fd));
+}
+
+/* An end that is taken back: no loop around poll() is woken for ever. */
+SCENE_CASE(service_eventfd_of_ticket_is_readable_for_nothing, NEEDS_VALUES)
+{
+	OWN(client) ww_client *own;
+	OWN(fd) int fd;
+	OWN(ticket) ww_ticket *ticket = begin_watching(&own, &fd);
+
+	for (int i = 0; i < 3; i++) {
+		agent_must(&server, WW_OK, "show_stopped 1");
+		MUST(becomes_readable(fd));
+		agent_must(&server, WW_OK, "show_stopped 0");
+		MUST(is_readable(fd));
+		MUST_STATUS(WW_NOT_READY, ww_ticket_wait(ticket, 0, NULL));
+		MUST(!is_readable(fd));
+	}
+	ww_ticket_cancel(ticket);
+	MUST(becomes_readable(fd));
+	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(ticket, 0, NULL));
 }
 
 static void fault_ends_serving(const char *option, const char *word)

@@ -356,7 +356,7 @@ TEST("a call of a chain and one that depends on others fail with the first")
 	CLAIM(third->info().failed_call() == first->info().number());
 }
 
-TEST("a descriptor shows that there are calls")
+TEST("descriptors show that there are calls, and that one has ended")
 {
 	const device on = test::device();
 	const service made = service::create(on, "cpp/shown");
@@ -371,8 +371,12 @@ TEST("a descriptor shows that there are calls")
 	const client caller = *client::open("cpp/shown", forever);
 	const std::optional<ticket> first = caller.submit(caller.find("nop"), {}, forever);
 
-	CLAIM(poll(&look, 1, -1) == 1 && made.serve(0s) == outcome::timed_out);
-	CLAIM(first->wait(forever) == outcome::done);
+	const descriptor ended = first->eventfd();
+	pollfd end = {ended.get(), POLLIN, 0};
+
+	CLAIM(poll(&end, 1, 0) == 0 && poll(&look, 1, -1) == 1);
+	CLAIM(made.serve(0s) == outcome::timed_out && poll(&end, 1, -1) == 1);
+	CLAIM(first->wait(0s) == outcome::done);
 }
 
 TEST("a call starts after a value of a timeline, which goes by itself or as a token")

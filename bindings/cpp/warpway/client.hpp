@@ -69,6 +69,18 @@ public:
 		return try_wait(limit, stop).value();
 	}
 
+	/* ww_ticket_eventfd() */
+	warpway::result<descriptor> try_eventfd() const noexcept
+	{
+		int fd = -1;
+		const ww_status code = ww_ticket_eventfd(get(), &fd);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return descriptor::adopt(fd);
+	}
+	descriptor eventfd() const { return try_eventfd().value(); }
+
 	/*
 	 * ww_ticket_stream_wait(): not_ready: the call goes on; timed_out: the call's deadline has
 	 * passed, on a server of another user.

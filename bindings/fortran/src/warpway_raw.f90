@@ -1563,6 +1563,14 @@ module warpway_raw
       type(c_ptr), value :: cancel
       integer(c_int32_t) :: answer
     end function
+    function ww_ticket_eventfd(ticket, out_fd) bind(c, name='ww_ticket_eventfd') &
+      result(answer)
+      !! a descriptor for event loops: readable when a call has ended
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: ticket
+      integer(c_int), intent(out), optional :: out_fd
+      integer(c_int32_t) :: answer
+    end function
     function ww_ticket_stream_wait(ticket, stream, flags, timeout_ns, cancel) bind(c, &
       name='ww_ticket_stream_wait') result(answer)
       !! let a stream's further work wait until a call is complete

@@ -46,6 +46,7 @@ struct client_state {
 	ww_client *client;            /* NULL: it is closed */
 	struct ticket_state *waiting; /* for which other threads sleep */
 	struct ticket_state *dropped; /* whose Ticket has gone */
+	struct ticket_state *polled;  /* that have a ready_fd; of the thread that uses the client */
 	struct client_state *next;    /* a reference, or NULL: by which calls are repeated */
 };
 
@@ -57,6 +58,8 @@ struct ticket_state {
 	int has_ended;              /* atomic */
 	uint32_t sleepers;          /* under the lock */
 	struct ticket_state *next;  /* in waiting or dropped */
+	int ready_fd;               /* of fileno(), as the next; -1: it was not asked for */
+	struct ticket_state *next_polled;
 };
 
 /* --- client_state.c: nothing here touches Python objects, or needs the GIL --- */
@@ -100,6 +103,11 @@ void ticket_state_free(struct ticket_state *ticket);
 
 /* Return: WW_OK (it has ended); WW_TIMED_OUT; WW_CANCELLED; CLIENT_CLOSED. */
 ww_status ticket_state_wait(struct ticket_state *ticket, uint64_t timeout_ns, ww_cancel *cancel);
+/*
+ * Its own descriptor, opened by the first call. It is also readable when the client is closed.
+ * Return: as ww_ticket_eventfd(); CLIENT_CLOSED.
+ */
+ww_status ticket_state_fileno(struct ticket_state *ticket, int *out_fd);
 void ticket_state_cancel(struct ticket_state *ticket);
 /* Return: as ww_ticket_info_get(). */
 ww_status ticket_state_info(struct ticket_state *ticket, struct ww_ticket_info *info);

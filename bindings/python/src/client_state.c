@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,6 +70,19 @@ static void state_enter_to_wait(struct client_state *state)
 	pthread_mutex_unlock(&state->lock);
 }
 
+/* By the thread that uses the client. */
+static void ticket_close_fd(struct ticket_state *ticket)
+{
+	struct ticket_state **place = &ticket->client->polled;
+
+	if (ticket->ready_fd < 0)
+		return;
+	while (*place != ticket)
+		place = &(*place)->next_polled;
+	*place = ticket->next_polled;
+	close(ticket->ready_fd);
+}
+
 /* Under the lock, which is released meanwhile. */
 static void state_drop_tickets(struct client_state *state)
 {
@@ -76,6 +90,7 @@ static void state_drop_tickets(struct client_state *state)
 
 	while ((ticket = state->dropped)) {
 		state->dropped = ticket->next;
+		ticket_close_fd(ticket);
 		pthread_mutex_unlock(&state->lock);
 		ww_ticket_unref(ticket->ticket);
 		client_state_unref(ticket->client);
@@ -212,6 +227,9 @@ void client_state_close(struct client_state *state)
 	client = state->client;
 	state->client = NULL;
 	ww_client_unref(client);
+	for (struct ticket_state *ticket = state->polled; ticket && !is_inherited(state);
+		ticket = ticket->next_polled)
+		(void)eventfd_write(ticket->ready_fd, 1);
 	state_leave(state);
 	next = swap_next(state, NULL);
 	if (next)
@@ -323,6 +341,7 @@ struct ticket_state *ticket_state_new(struct client_state *state, ww_ticket *tic
 	}
 	made->client = client_state_ref(state);
 	made->ticket = ticket;
+	made->ready_fd = -1;
 	made->info = WW_INIT(struct ww_ticket_info);
 	ww_ticket_info_get(ticket, &made->info);
 	return made;
@@ -337,6 +356,7 @@ void ticket_state_free(struct ticket_state *ticket)
 		return;
 	state = client_state_ref(ticket->client);
 	if (is_inherited(state)) {
+		ticket_close_fd(ticket);
 		client_state_unref(ticket->client);
 		free(ticket);
 		client_state_unref(state);
@@ -511,6 +531,25 @@ ww_status ticket_state_stream_wait(struct ticket_state *ticket, ww_stream *strea
 
 	*out_is_late = wait.is_late;
 	return wait.is_late ? WW_TIMED_OUT : status;
+}
+
+ww_status ticket_state_fileno(struct ticket_state *ticket, int *out_fd)
+{
+	struct client_state *state = ticket->client;
+	ww_status status = WW_OK;
+
+	state_enter(state);
+	if (ticket->ready_fd < 0) {
+		status = is_closed(state) ? CLIENT_CLOSED
+					  : ww_ticket_eventfd(ticket->ticket, &ticket->ready_fd);
+		if (status == WW_OK) {
+			ticket->next_polled = state->polled;
+			state->polled = ticket;
+		}
+	}
+	*out_fd = ticket->ready_fd;
+	state_leave(state);
+	return status;
 }
 
 void ticket_state_cancel(struct ticket_state *ticket)

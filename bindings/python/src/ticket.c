@@ -285,6 +285,18 @@ static PyObject *ticket_stream_wait(PyObject *self, PyObject *arguments, PyObjec
 	return status == WW_OK ? Py_NewRef(Py_None) : NULL;
 }
 
+static PyObject *ticket_fileno(PyObject *self, PyObject *unused)
+{
+	ww_status status;
+	int fd;
+
+	(void)unused;
+	Py_BEGIN_ALLOW_THREADS
+	status = ticket_state_fileno(ticket_of(self)->state, &fd);
+	Py_END_ALLOW_THREADS
+	return status == WW_OK ? PyLong_FromLong(fd) : client_fail(core_of(self), status);
+}
+
 static PyObject *ticket_cancel(PyObject *self, PyObject *unused)
 {
 	(void)unused;
@@ -379,6 +391,11 @@ static PyMethodDef methods[] = {
 		"Timeout\n    `timeout`, or the deadline of a call to another user's server, passed first.\n"
 		"WrongState\n    `Client.lane_timeline` was not called.\n"
 		"PeerLost\n    The server has ended; or `stream` is lost."},
+	{"fileno", ticket_fileno, METH_NOARGS,
+		"fileno($self, /)\n--\n\n"
+		"A descriptor for event loops: readable when the call has ended. Only poll it.\n\n"
+		"``result(0)`` does not wait then. The descriptor is readable, too, when the Client was closed;\n"
+		"it is closed with the Ticket. asyncio needs none: it awaits the Ticket."},
 	{"cancel", ticket_cancel, METH_NOARGS,
 		"cancel($self, /)\n--\n\n"
 		"Cancel the call.\n\n"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that are served by an event loop, by their descriptors."""
+"""Services that are served by an event loop, and clients that wait for calls there, by descriptors."""
 import asyncio
 import gc
 import os
+import resource
 import select
 import signal
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
+from test_service import Stopper, served
 from waits import in_thread, is_readable, until
 
 
@@ -127,3 +129,70 @@ def test_a_service_that_was_not_started_says_so(device):
         service.offer("f", "", lambda: None)
         with warpway.Client(service.token()) as client, pytest.raises(warpway.Timeout, match="has not called start"):
             client.submit("f").result(timeout=0.01)
+
+
+# --- clients ---
+
+
+def test_awaiting_needs_no_thread(device):
+    """Also not to learn that the Client was closed."""
+    stopper = Stopper()
+
+    async def result_of(ticket):
+        return await ticket
+
+    async def main(client):
+        waits = [asyncio.ensure_future(result_of(client.submit("stop", number))) for number in range(3)]
+        await asyncio.to_thread(stopper.begun.wait, LIMIT_S)
+        await asyncio.sleep(0.01)
+        assert "warpway wait" not in [thread.name for thread in threading.enumerate()]
+        stopper.may_end.set()
+        assert await asyncio.gather(*waits) == [0, 1, 2]
+        stopper.may_end.clear()
+        wait = asyncio.ensure_future(result_of(client.submit("stop", 3)))
+        await asyncio.sleep(0.01)
+        client.close()
+        with pytest.raises(ValueError, match="closed"):
+            await asyncio.wait_for(wait, LIMIT_S)
+        stopper.may_end.set()
+
+    with served(device, stopper.offer) as (_, client):
+        asyncio.run(main(client))
+
+
+def test_awaiting_without_descriptors(device):
+    stopper = Stopper()
+
+    async def main(client):
+        ticket = client.submit("stop", 1)
+        await asyncio.to_thread(stopper.begun.wait, LIMIT_S)
+        asyncio.get_running_loop().call_later(0.01, stopper.may_end.set)
+        lowest, (soft, hard) = os.dup(0), resource.getrlimit(resource.RLIMIT_NOFILE)
+        os.close(lowest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+        try:
+            assert await ticket == 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    with served(device, stopper.offer) as (_, client):
+        asyncio.run(main(client))
+
+
+def test_descriptors_of_tickets(device):
+    stopper = Stopper()
+    with served(device, stopper.offer) as (_, client):
+        client.add(1)
+        before = len(os.listdir("/proc/self/fd"))
+        ticket = client.submit("stop", 1)
+        other = client.submit("stop", 2)
+        assert ticket.fileno() == ticket.fileno() != other.fileno()
+        assert not is_readable(ticket)
+        del other
+        stopper.may_end.set()
+        assert is_readable(ticket, LIMIT_S)
+        assert ticket.result(0) == 1
+        assert is_readable(ticket)
+        del ticket
+        client.add(1)
+        assert len(os.listdir("/proc/self/fd")) == before

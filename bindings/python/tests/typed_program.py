@@ -94,6 +94,7 @@ async def call(client: warpway.Client, array: warpway.Array) -> None:
     print(found(2.0, array, timeout=3) + client.echo(b"abc"), found.parameters)
     ticket = client.submit("lab/sum", 2.0, x=array, lane=3, deadline=0.5)
     print(await ticket, ticket.result(timeout=3), ticket.done)
+    print(ticket.fileno())
     ticket.cancel()
 
 

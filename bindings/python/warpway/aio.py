@@ -6,18 +6,20 @@
 own, which ends with the wait: so the number of waits has no limit, waits that last for ever delay no others, and none
 of them holds up the end of the program. When the awaiting task is cancelled, the wait ends first.
 
-A wait for a frame, or a slot, of a `Channel` or `WorkQueue` needs no thread: the loop polls its ``fileno()``. With a
-stream it has one, since the frame need not be complete then; so it has in a loop without ``add_reader``.
+A wait for a frame, or a slot, of a `Channel` or `WorkQueue`, or for a `Ticket`, needs no thread: the loop polls its
+``fileno()``. With a stream a wait for a frame has one, since the frame need not be complete then; so has every wait in a
+loop without ``add_reader``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import threading
 
-from warpway._core import Cancel, Channel, EndOfChannel, Timeout, WorkQueue, WrongState
+from warpway._core import Cancel, Channel, EndOfChannel, LimitReached, Timeout, WorkQueue, WrongState
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
@@ -83,7 +85,10 @@ async def ticket_result(ticket: Ticket) -> Any:
     if ticket.done:
         return ticket.result()
     try:
-        return await run(ticket.result)
+        with contextlib.suppress(LimitReached, OSError):  # of descriptors, of which a thread needs none
+            while _has_readers() and not ticket.done:
+                await _readable(ticket.fileno(), None)
+        return ticket.result() if ticket.done else await run(ticket.result)
     except asyncio.CancelledError:
         ticket.cancel()
         raise
