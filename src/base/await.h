@@ -80,15 +80,16 @@ struct ww_await_sleep {
 };
 
 /*
- * A word that is the last one already, of a look before, is not added again.
+ * A word of a look before is not added again.
  * @seen: as it was loaded before the look
  */
 static inline void ww_await_sleep_for(struct ww_await_sleep *sleep, const uint32_t *wakes,
 	uint32_t seen)
 {
-	if (sleep->count > 0 && sleep->count <= WW_AWAIT_WORDS &&
-		sleep->words[sleep->count - 1].wakes == wakes)
-		return;
+	for (size_t i = 0; i < sleep->count && i < WW_AWAIT_WORDS; i++) {
+		if (sleep->words[i].wakes == wakes)
+			return;
+	}
 	if (sleep->count < WW_AWAIT_WORDS)
 		sleep->words[sleep->count] = (struct ww_await_word){wakes, seen};
 	sleep->count++;

@@ -360,6 +360,35 @@ UNIT_TEST(creators)
 	}
 }
 
+/* A hostile member that shows the own page of this process is not taken for this process. */
+static void show_own_page(struct ww_signal_map *own)
+{
+	struct ww_wire_timeline_ref ref = {.page_bytes = own->cpu->bytes};
+
+	memcpy(ref.page_id, own->id, sizeof(ref.page_id));
+	ww_timeline_ref_write(&ref, shown.granted.description);
+	close(shown.fds[0]);
+	assert_ok(ww_mapping_export(own->cpu, WW_ACCESS_READ, &shown.fds[0]));
+}
+
+UNIT_TEST_WITH(own_page_of_a_stranger, show_member, hide_member)
+{
+	struct ww_group_member member = {.uid = 0};
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
+	struct ww_signal_map *own;
+	uint64_t offset;
+
+	assert_ok(ww_signal_map_take_cell(true, &own, &offset));
+	show_own_page(own);
+	shown.version = 8;
+	shown.granted.pid = 12;
+	memcpy(shown.granted.program, "hostile", sizeof("hostile"));
+	assert_ok(find(&member));
+	assert_string_equal(ww_wait_result_process(member.page, process), "process 12 (hostile)");
+	ww_group_member_fini(&member);
+	ww_signal_map_unref(own);
+}
+
 /* --- those of one object --- */
 
 /* A listing with one object, "m"; then a removal, if one comes. */

@@ -128,28 +128,28 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_client_v
  * the process ends. If that is the client itself, its lanes go on waiting until the server sees
  * that it has ended, and drops its calls: else those behind this one would be started.
  */
-static bool may_have_ended(struct ww_client_view *view, const struct ww_timeline *timeline)
+static bool may_have_ended(const struct ww_client_view *view, struct ww_service_after *after)
 {
-	const struct ww_page_creator *creator = &timeline->page->creator;
-	bool may_be_client = creator->uid == view->member.uid &&
-		(creator->pid == view->member.pid || creator->pid == 0);
+	const struct ww_page_creator *creator = &after->timeline->page->creator;
+	const struct ww_page_creator *client = &view->member.page->creator;
+	bool may_be_client = creator->uid == client->uid &&
+		(creator->pid == client->pid || creator->pid == 0);
 
-	if (!may_be_client || !ww_signal_page_is_lost(timeline->page->header))
+	if (!may_be_client || !ww_signal_page_is_lost(after->timeline->page->header))
 		return false;
-	if (view->lost_until_ns == 0)
-		view->lost_until_ns = ww_clock_now_ns() + END_NS;
-	return ww_clock_now_ns() < view->lost_until_ns;
+	if (after->lost_until_ns == 0)
+		after->lost_until_ns = ww_clock_now_ns() + END_NS;
+	return ww_clock_now_ns() < after->lost_until_ns;
 }
 
 static ww_status look_at(struct ww_client_view *view, const struct ww_service_lane *lane,
 	uint64_t value, struct ww_signal_look *look)
 {
-	const struct ww_timeline *timeline = lane->after->timeline;
 	ww_status status;
 
-	ww_signal_cell_look(timeline->cell, look);
+	ww_signal_cell_look(lane->after->timeline->cell, look);
 	status = ww_wait_result_of(look, value);
-	return status < 0 && may_have_ended(view, timeline) ? WW_NOT_READY : status;
+	return status < 0 && may_have_ended(view, lane->after) ? WW_NOT_READY : status;
 }
 
 ww_status ww_service_after_look(struct ww_client_view *view, const struct ww_service_lane *lane,

@@ -24,6 +24,8 @@ struct ww_service_after {
 	uint64_t used;         /* higher than of those that were used before */
 	uint32_t lanes;        /* that wait for it */
 	bool is_mapped;        /* a stream of the service may wait for it, and can */
+	/* It is lost: until then its client may have ended; 0: no. */
+	uint64_t lost_until_ns;
 	struct ww_token token;
 };
 

@@ -98,7 +98,6 @@ struct ww_client_view {
 	uint64_t waiting_after;
 	struct ww_service_after *afters[WW_SERVICE_LANES_MAX]; /* owned; NULL: a free place */
 	uint64_t afters_used;                                  /* how often a lane has had one */
-	uint64_t lost_until_ns; /* its timelines are lost: until then it may have ended; 0: no */
 	uint64_t kept_bytes;
 	struct ww_list kept;     /* struct ww_kept_result */
 	struct ww_recent recent; /* if the service keeps memories */

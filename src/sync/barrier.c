@@ -115,15 +115,15 @@ static ww_status fail_broken(struct ww_barrier *barrier, uint32_t rank, uint64_t
 {
 	struct ww_timeline *member = barrier->members[rank];
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	barrier->broken_rank = rank;
 	ww_try(ww_timeline_info_get(member, &info));
 	return ww_fail(WW_ERR_PEER_LOST,
-		"the barrier is broken: member %" PRIu32 ", process %" PRIu32
-		" (%s), %s after round %" PRIu64 " and will not come to round %" PRIu64
-		"; make a new barrier",
-		rank, info.pid, info.program, info.state == WW_TIMELINE_LOST ? "ended" : "left",
-		info.completed, round);
+		"the barrier is broken: member %" PRIu32 ", %s, %s after round %" PRIu64
+		" and will not come to round %" PRIu64 "; make a new barrier",
+		rank, ww_wait_result_process(member->page, process),
+		info.state == WW_TIMELINE_LOST ? "ended" : "left", info.completed, round);
 }
 
 static ww_status wait_for_all(struct ww_barrier *barrier, uint64_t round, uint64_t timeout_ns)

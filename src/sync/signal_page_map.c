@@ -139,7 +139,8 @@ ww_status ww_signal_map_take_cell(bool is_alone, struct ww_signal_map **out_page
 
 /*
  * Under pages_lock. If processes of two users have put the same page, it is mapped once for each
- * user, since one of the two did not create it. Return: a reference, or NULL.
+ * user, since one of the two did not create it: also the own page that another user puts. Return: a
+ * reference, or NULL.
  */
 static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int fd, uint32_t uid)
 {
@@ -147,7 +148,7 @@ static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int f
 		struct ww_signal_map *page = ww_container(link, struct ww_signal_map, link);
 
 		if (!memcmp(page->id, id, sizeof(page->id)) &&
-			(page->is_own || page->creator.uid == uid) &&
+			(page->creator.uid == uid || (page->is_own && uid == geteuid())) &&
 			ww_mapping_is_named_by(page->cpu, fd) && ww_ref_try_get(&page->ref))
 			return page;
 	}

@@ -202,6 +202,7 @@ static int tell(const struct request *request, const struct ww_channel_consumer_
 	const struct ww_channel_event *event)
 {
 	char waited[HISTOGRAM_TIME_BYTES];
+	char process[FORMAT_PROCESS_BYTES];
 	char program[WW_PROGRAM_BYTES];
 
 	format_safe(consumer->program, program, sizeof(program));
@@ -215,8 +216,9 @@ static int tell(const struct request *request, const struct ww_channel_consumer_
 					   (json_int_t)event->waited_ns),
 			JSON_INDENT(2));
 	histogram_time_text(event->waited_ns, waited);
-	printf("evicted consumer %u, pid %u (%s), after the producer had waited %s for it\n",
-		consumer->number, consumer->pid, program, waited);
+	printf("evicted consumer %u, %s, after the producer had waited %s for it\n",
+		consumer->number, format_process(consumer->pid, consumer->program, process),
+		waited);
 	return EXIT_DONE;
 }
 

@@ -144,14 +144,14 @@ static void print_waits(const struct look *look)
 static void print_producer(const struct look *look)
 {
 	const struct ww_channel_info *info = &look->info;
-	char program[WW_PROGRAM_BYTES];
+	char process[FORMAT_PROCESS_BYTES];
 	char since[HISTOGRAM_TIME_BYTES];
 
-	format_safe(info->program, program, sizeof(program));
 	histogram_time_text(look->now_ns > info->published_ns ? look->now_ns - info->published_ns
 							      : 0,
 		since);
-	printf("producer    pid %u (%s), %s", info->pid, program, producer_state(look));
+	printf("producer    %s, %s", format_process(info->pid, info->program, process),
+		producer_state(look));
 	print_waits(look);
 	printf("\npublished   %" PRIu64 " frame%s", info->published,
 		info->published == 1 ? "" : "s");

@@ -4,6 +4,7 @@
  */
 #include "warpway/format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,4 +229,19 @@ void format_safe(const char *text, char *out_text, size_t room)
 		at += taken;
 	}
 	*out_text = 0;
+}
+
+const char *format_process(uint32_t pid, const char *program, char out_text[FORMAT_PROCESS_BYTES])
+{
+	char safe[WW_PROGRAM_BYTES];
+	char who[16] = "a process";
+
+	format_safe(program, safe, sizeof(safe));
+	if (pid)
+		snprintf(who, sizeof(who), "pid %" PRIu32, pid);
+	if (safe[0])
+		snprintf(out_text, FORMAT_PROCESS_BYTES, "%s (%s)", who, safe);
+	else
+		snprintf(out_text, FORMAT_PROCESS_BYTES, "%s", who);
+	return out_text;
 }

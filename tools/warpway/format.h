@@ -17,6 +17,7 @@
 #define FORMAT_DURATION_BYTES 24
 #define FORMAT_UUID_BYTES     48
 #define FORMAT_ID_BYTES       40
+#define FORMAT_PROCESS_BYTES  (WW_PROGRAM_BYTES + 24)
 #define FORMAT_DTYPE_BYTES    WW_DTYPE_NAME_BYTES
 #define FORMAT_ARRAY_BYTES    416 /* a dtype and 16 numbers of at most 20 digits, with commas */
 
@@ -79,5 +80,11 @@ void format_array(const struct ww_array *array, char out_text[FORMAT_ARRAY_BYTES
  * A control character, and a byte that is no part of valid UTF-8, becomes '?'.
  */
 void format_safe(const char *text, char *out_text, size_t room);
+
+/*
+ * "pid 12 (program)", fit for a terminal; "a process (program)" or "a process" where nobody tells
+ * which one it is.
+ */
+const char *format_process(uint32_t pid, const char *program, char out_text[FORMAT_PROCESS_BYTES]);
 
 #endif

@@ -147,15 +147,15 @@ static void print_service(struct functions *request, const struct look *look)
 	const struct ww_service_info *info = &look->info;
 	char age[FORMAT_DURATION_BYTES];
 	char version[WW_SERVICE_TEXT_BYTES];
-	char program[WW_PROGRAM_BYTES];
+	char process[FORMAT_PROCESS_BYTES];
 	char name[WW_NAME_BYTES];
 
 	format_safe(request->request.words[0], name, sizeof(name));
 	format_safe(info->version, version, sizeof(version));
-	format_safe(info->program, program, sizeof(program));
 	format_duration(info->age_ns, age);
 	printf("name        %s%s%s\n", name, version[0] ? ", version " : "", version);
-	printf("server      pid %u (%s) of %s, for %s, %s\n", info->pid, program,
+	printf("server      %s of %s, for %s, %s\n",
+		format_process(info->pid, info->program, process),
 		view_user(&request->request.view, info->uid), age, state_word(info->state));
 	printf("clients     %u of %u\n", info->clients, info->clients_max);
 	printf("calls       %" PRIu64 "\n", info->calls);

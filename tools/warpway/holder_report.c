@@ -285,18 +285,6 @@ const struct holder_report_hold *const *holder_report_held(const struct holder_r
 	return *out_count ? &report->held[start] : NULL;
 }
 
-void holder_report_holder(const struct ww_holder_info *holder,
-	char out_text[HOLDER_REPORT_HOLDER_BYTES])
-{
-	char program[WW_PROGRAM_BYTES];
-
-	format_safe(holder->program, program, sizeof(program));
-	if (holder->pid)
-		snprintf(out_text, HOLDER_REPORT_HOLDER_BYTES, "pid %u (%s)", holder->pid, program);
-	else
-		snprintf(out_text, HOLDER_REPORT_HOLDER_BYTES, "a process (%s)", program);
-}
-
 struct line {
 	char *text;
 	size_t used;
@@ -343,10 +331,10 @@ static void append_processes(struct line *line, const struct holder_report_hold 
 	size_t named = count > NAMED_MAX ? NAMED_MAX : count;
 
 	for (size_t i = 0; i < named; i++) {
-		char holder[HOLDER_REPORT_HOLDER_BYTES] = "a process";
+		char holder[FORMAT_PROCESS_BYTES] = "a process";
 
 		if (holds[i].holder)
-			holder_report_holder(holds[i].holder, holder);
+			format_process(holds[i].holder->pid, holds[i].holder->program, holder);
 		append(line, "%s%s", i ? ", " : "", holder);
 	}
 	if (count > named)
@@ -415,10 +403,10 @@ static void append_kept(struct line *line, const struct holder_report *report,
 static void append_owner(struct line *line, const struct ww_object_info *object,
 	const struct holder_report_hold *holds, size_t count)
 {
-	char maker[HOLDER_REPORT_HOLDER_BYTES] = "its owner";
+	char maker[FORMAT_PROCESS_BYTES] = "its owner";
 
 	if (count > 0 && holds[0].info.is_creator && holds[0].holder)
-		holder_report_holder(holds[0].holder, maker);
+		format_process(holds[0].holder->pid, holds[0].holder->program, maker);
 	else if (object->pid)
 		snprintf(maker, sizeof(maker), "pid %u", object->pid);
 	append(line, "until %s ends", maker);

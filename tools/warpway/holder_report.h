@@ -66,10 +66,4 @@ const struct holder_report_hold *const *holder_report_held(const struct holder_r
 void holder_report_reason(const struct holder_report *report, const struct ww_object_info *object,
 	char out_text[HOLDER_REPORT_REASON_BYTES]);
 
-#define HOLDER_REPORT_HOLDER_BYTES 80
-
-/* "pid 123 (python)"; "a process (python)" where the broker cannot see its pid. */
-void holder_report_holder(const struct ww_holder_info *holder,
-	char out_text[HOLDER_REPORT_HOLDER_BYTES]);
-
 #endif

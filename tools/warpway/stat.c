@@ -80,6 +80,7 @@ static bool find_timeline(const struct request *request, struct ww_timeline_info
 static void print_timeline(const struct request *request)
 {
 	struct ww_timeline_info info;
+	char process[FORMAT_PROCESS_BYTES];
 
 	if (!find_timeline(request, &info)) {
 		printf("value       not shown to this user\n");
@@ -87,7 +88,7 @@ static void print_timeline(const struct request *request)
 	}
 	printf("value       %llu, submitted are %llu\n", (unsigned long long)info.completed,
 		(unsigned long long)info.submitted);
-	printf("signaller   pid %u (%s), %s\n", info.pid, info.program,
+	printf("signaller   %s, %s\n", format_process(info.pid, info.program, process),
 		format_timeline_state(info.state));
 }
 

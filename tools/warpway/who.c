@@ -47,10 +47,10 @@ static void print_objects(const char *verb, uint32_t count, uint64_t bytes)
 
 static void print_holder(struct who *who, const struct ww_holder_info *holder)
 {
-	char name[HOLDER_REPORT_HOLDER_BYTES];
+	char name[FORMAT_PROCESS_BYTES];
 	char age[FORMAT_DURATION_BYTES];
 
-	holder_report_holder(holder, name);
+	format_process(holder->pid, holder->program, name);
 	format_duration(holder->age_ns, age);
 	printf("%s of %s, for %s%s: ", name, view_user(&who->request.view, holder->uid), age,
 		holder->is_attached ? "" : ", not yet back since the broker was restarted");

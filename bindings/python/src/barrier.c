@@ -416,7 +416,8 @@ static PyObject *barrier_fileno(PyObject *self, PyObject *unused)
 	ww_status status = WW_OK;
 
 	(void)unused;
-	if (!check_idle(self) || !barrier_info(self, &info))
+	/* The first may let other threads run: what the second sees stays so. */
+	if (!barrier_info(self, &info) || !check_idle(self))
 		return NULL;
 	if (!handle->base.object)
 		return error_raise_text(core_of(self), WW_ERR_STATE,

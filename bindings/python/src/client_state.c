@@ -77,9 +77,11 @@ static void ticket_close_fd(struct ticket_state *ticket)
 
 	if (ticket->ready_fd < 0)
 		return;
-	while (*place != ticket)
+	/* It is not listed in a child that was made while another thread made the descriptor. */
+	while (*place && *place != ticket)
 		place = &(*place)->next_polled;
-	*place = ticket->next_polled;
+	if (*place)
+		*place = ticket->next_polled;
 	close(ticket->ready_fd);
 }
 

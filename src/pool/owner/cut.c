@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "pool/owner/importers.h"
 #include "pool/owner/slice.h"
+#include "sync/wait_result.h"
 
 #define SWEEP_COUNT 4 /* slices that wait, looked at by each allocation */
 
@@ -37,8 +38,10 @@ static uint64_t trim(struct ww_pool *pool, uint64_t keep_bytes)
 ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 {
 	uint32_t named = ww_slices_count_named(pool);
-	struct ww_pool_holder_info holder;
-	char who[96] = "";
+	const struct ww_pool_holder *holder;
+	char process[WW_WAIT_RESULT_PROCESS_BYTES];
+	uint64_t held_bytes;
+	char who[128] = "";
 	char names[96] = "";
 
 	if (!ww_slices_have_slot(pool))
@@ -49,10 +52,10 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 			" wait; release some, or set slices_max",
 			pool->slot_count, pool->used_count, pool->waiting_count);
 	(void)ww_pool_meet_holders(pool);
-	if (ww_pool_find_largest_holder(pool, &holder))
-		snprintf(who, sizeof(who),
-			"; process %" PRIu32 " (%s) has %" PRIu64 " bytes of that", holder.pid,
-			holder.program, holder.slice_bytes);
+	holder = ww_pool_find_largest_holder(pool, &held_bytes);
+	if (holder)
+		snprintf(who, sizeof(who), "; %s has %" PRIu64 " bytes of that",
+			ww_wait_result_process(holder->member.page, process), held_bytes);
 	if (named > 0)
 		snprintf(names, sizeof(names),
 			"; %" PRIu32

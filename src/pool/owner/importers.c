@@ -347,9 +347,12 @@ void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_ho
 	}
 }
 
-bool ww_pool_find_largest_holder(const struct ww_pool *pool, struct ww_pool_holder_info *out_info)
+const struct ww_pool_holder *ww_pool_find_largest_holder(const struct ww_pool *pool,
+	uint64_t *out_bytes)
 {
-	out_info->slice_bytes = 0;
+	const struct ww_pool_holder *largest = NULL;
+
+	*out_bytes = 0;
 	ww_list_for_each (link, &pool->holders.members) {
 		const struct ww_pool_holder *holder = ww_pool_holder_of(link);
 		struct ww_pool_holder_info info;
@@ -357,8 +360,10 @@ bool ww_pool_find_largest_holder(const struct ww_pool *pool, struct ww_pool_hold
 		if (!holder->marks)
 			continue;
 		ww_pool_describe_holder(pool, holder, &info);
-		if (info.slice_bytes > out_info->slice_bytes && !is_over(holder))
-			*out_info = info;
+		if (info.slice_bytes > *out_bytes && !is_over(holder)) {
+			*out_bytes = info.slice_bytes;
+			largest = holder;
+		}
 	}
-	return out_info->slice_bytes > 0;
+	return largest;
 }

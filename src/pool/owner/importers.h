@@ -56,7 +56,8 @@ uint64_t ww_pool_taken(const struct ww_pool *pool, uint64_t number);
 void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_holder *holder,
 	struct ww_pool_holder_info *info);
 
-/* Return: whether any holder has a slice; @out_info: the one that has most bytes. */
-bool ww_pool_find_largest_holder(const struct ww_pool *pool, struct ww_pool_holder_info *out_info);
+/* Return: the one that has most bytes of slices; NULL: none has any. */
+const struct ww_pool_holder *ww_pool_find_largest_holder(const struct ww_pool *pool,
+	uint64_t *out_bytes);
 
 #endif
