@@ -262,15 +262,25 @@ bool ww_ring_find(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot
 uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_ring *ring,
 	uint64_t frame)
 {
-	uint32_t tries = ring->place_count; /* a producer may publish faster than we look */
+	/*
+	 * With policy block a producer that sees `next` publishes one frame for each slot at most,
+	 * so these are enough to find the first frame that stays. Another one may go on publishing.
+	 */
+	uint32_t tries = 2 * ring->place_count;
+	uint64_t published;
 	uint32_t slot;
 
-	for (;; frame++) {
+	for (;;) {
 		__atomic_store_n(&marks->header->next, frame, __ATOMIC_SEQ_CST);
-		if (frame > ww_ring_published(ring) || tries-- == 0)
+		published = ww_ring_published(ring);
+		if (frame > published || tries-- == 0)
 			break;
 		if (ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame))
 			break;
+		frame++;
+		/* All before have gone, if this process was stopped for a while. */
+		if (published >= ring->place_count && frame <= published - ring->place_count)
+			frame = published - ring->place_count + 1;
 	}
 	ww_channel_marks_wake(marks, ring); /* an earlier `next` may have kept it waiting */
 	return frame;

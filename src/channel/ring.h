@@ -18,7 +18,8 @@
  *                             note them; look at all marks, and with policy block at all `next`;
  *                             when one has n, or needs it, store n again
  *   consumer, begins with n:  store next = n; look whether n is not published yet, or the slot has
- *                             it; if not, the same with n + 1
+ *                             it; if not, the same with n + 1, or with a later one that is the
+ *                             first for which there is a place
  *
  * Several slots may be cleared before the rest is done for each of them. The place of a frame is
  * looked at only when newest is that of a later one.

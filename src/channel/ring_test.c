@@ -147,6 +147,9 @@ UNIT_TEST(begins_where_frames_are)
 	assert_int_equal(ww_channel_marks_begin(&sides.marks, &sides.ring, 1), 3);
 	assert_int_equal(sides.marks.header->next, 3);
 	assert_int_equal(ww_channel_marks_begin(&sides.marks, &sides.ring, 7), 7);
+	publish(&sides, 7, 1000);
+	assert_int_equal(ww_channel_marks_begin(&sides.marks, &sides.ring, 7), 997);
+	assert_int_equal(sides.marks.header->next, 997);
 	close_sides(&sides);
 }
 

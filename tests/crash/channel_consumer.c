@@ -118,8 +118,11 @@ static void number_must_be_right(const struct ww_frame *frame)
 		MUST_EQUAL(missing, info.dropped - consumer.dropped);
 	if (missing && consumer.policy == WW_CHANNEL_BLOCK)
 		must_be_forgiven(frame->number - 1, "is missing");
-	else if (info.dropped != consumer.dropped && consumer.policy == WW_CHANNEL_BLOCK)
-		MUST(consumer.generation <= atomic_load(&consumer.player.board->killed));
+	else if (info.dropped != consumer.dropped && consumer.policy == WW_CHANNEL_BLOCK &&
+		consumer.generation > atomic_load(&consumer.player.board->killed))
+		FAIL("%" PRIu64 " frames before frame %" PRIu64 " of generation %" PRIu64
+		     " were dropped, and its producer lives",
+			info.dropped - consumer.dropped, frame->number, consumer.generation);
 	atomic_fetch_add(&consumer.player.board->dropped, info.dropped - consumer.dropped);
 	consumer.dropped = info.dropped;
 	consumer.last = frame->number;
