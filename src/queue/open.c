@@ -68,7 +68,7 @@ static ww_status check_role(uint32_t role, uint32_t end_after_producers)
 	if (end_after_producers && role <= WW_WORK_QUEUE_PRODUCER)
 		return ww_fail(WW_ERR_INVALID,
 			"end_after_producers (%" PRIu32
-			") says when receiving ends, but this role does not receive; leave it 0",
+			") says when receiving ends, but this role does not receive; leave it out",
 			end_after_producers);
 	return WW_OK;
 }

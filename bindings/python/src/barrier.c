@@ -519,7 +519,8 @@ static PyMethodDef methods[] = {
 		"wait($self, /, timeout=None, *, cancel=None)\n--\n\n"
 		"Arrive, and wait until all members have. Joins first, if that has not been done.\n\n"
 		"After `Timeout`, `Cancelled` or an exception of a signal handler this member counts as\n"
-		"arrived: the next call goes on waiting in the same round.\n\n"
+		"arrived: the next call goes on waiting in the same round. If the time passes while it joins,\n"
+		"this process is no member, and has not arrived.\n\n"
 		"Parameters\n----------\n"
 		"timeout : float or None\n    Seconds, for joining and waiting together.\n"
 		"cancel : Cancel, optional\n\n"
@@ -535,9 +536,10 @@ static PyMethodDef methods[] = {
 	{"fileno", barrier_fileno, METH_NOARGS,
 		"fileno($self, /)\n--\n\n"
 		"A descriptor for event loops: readable when the round is complete. Only poll it.\n\n"
-		"``wait(0)`` arrives, and raises `Timeout` while others are missing. When the descriptor is\n"
-		"readable, call it again: it returns, or raises `PeerLost`. Before this member has arrived, only\n"
-		"a broken barrier makes the descriptor readable. The Barrier closes it.\n\n"
+		"After `join`, ``wait(0)`` arrives, and raises `Timeout` while others are missing. When the\n"
+		"descriptor is readable, call it again: it returns, or raises `PeerLost`. Before this member has\n"
+		"arrived, only a broken barrier makes the descriptor readable; it stays readable then. The\n"
+		"Barrier closes it.\n\n"
 		"Raises\n------\n"
 		"WrongState\n    `join` was not called; or another thread joins or waits with this Barrier."},
 	{"token", barrier_token, METH_NOARGS,

@@ -399,7 +399,7 @@ static PyType_Slot slots[] = {
 		    "broker : Broker, optional\n"
 		    "cancel : Cancel, optional\n\n"
 		    "A consumer is an iterator: ``for frame in queue`` gives each WorkFrame, acknowledges it when\n"
-		    "the next one is asked for, and ends when the queue was shut down and all work is done;\n"
+		    "the next one is asked for, and ends as `receive` says, when all work is done;\n"
 		    "``async for`` does the same. When a loop ends otherwise, by ``break`` or an exception, its\n"
 		    "last frame is not acknowledged: it is rejected when the program forgets it. A frame whose\n"
 		    "consumer ends without having acknowledged it is given to another one, with\n"
