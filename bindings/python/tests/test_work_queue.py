@@ -216,7 +216,8 @@ def test_next_of_a_queue_acknowledges_the_frame_before(members):
 
 def test_iteration_ends_after_producers(device, request):
     name = request.node.name
-    with warpway.WorkQueue(name, SHAPE, "float32", role="consumer", device=device, end_after_producers=2) as consumer, \
+    with warpway.WorkQueue(name, SHAPE, "float32", role="consumer", device=device, kind="host",
+                           end_after_producers=2) as consumer, \
             warpway.WorkQueue.get(name, device=device, end_after_producers=1) as other:
         for value in range(2):
             with warpway.WorkQueue.get(name, role="producer", device=device) as producer:
