@@ -528,6 +528,9 @@ static PyMethodDef methods[] = {
 	{"__array__", KEYWORDS(array_array), METH_VARARGS | METH_KEYWORDS,
 		"__array__($self, /, dtype=None, *, copy=None)\n--\n\n"
 		"The array for NumPy: the same bytes, read-only if `access` is 'read'."},
+	{"__complex__", array_complex, METH_NOARGS, NULL},
+	{"__format__", array_format, METH_O, NULL},
+	{"__bytes__", array_bytes, METH_NOARGS, NULL},
 	{"__reduce__", array_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", array_exit, METH_VARARGS, NULL},
@@ -593,6 +596,10 @@ static PyType_Slot slots[] = {
 		    "pickle alone keeps them as long as its sender lives, and 60 s more. copy.copy() and\n"
 		    "copy.deepcopy() use the pickle, so the result has the same bytes; ``from_dlpack(array,\n"
 		    "copy=True)`` copies them. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
+		    "An Array of 0 dimensions, such as ``array[3]`` of one dimension, is a number for float(),\n"
+		    "int(), complex(), format() and, of integers, as an index: when it is ready, its element is\n"
+		    "read, also from a GPU. bool() takes any Array of one element, as NumPy. Operators do not\n"
+		    "look at elements: ``==`` with an array or a number, and ``in``, raise TypeError.\n\n"
 		    "Raises\n------\n"
 		    "InvalidArgument\n    The array does not fit into the memory, or there is no such type.")},
 	{Py_tp_new, array_new},
@@ -603,6 +610,13 @@ static PyType_Slot slots[] = {
 	{Py_tp_getset, properties},
 	{Py_tp_members, members},
 	{Py_tp_iter, array_iter},
+	{Py_tp_richcompare, array_compare},
+	{Py_tp_hash, array_hash},
+	{Py_nb_float, array_float},
+	{Py_nb_int, array_int},
+	{Py_nb_index, array_index},
+	{Py_nb_bool, array_bool},
+	{Py_sq_contains, array_contains},
 	{Py_mp_length, array_length},
 	{Py_mp_subscript, array_subscript},
 	{Py_bf_getbuffer, array_getbuffer},

@@ -45,6 +45,18 @@ bool array_check_view(PyObject *self, PyObject *view);
  */
 PyObject *array_view_buffer(PyObject *self, PyObject *buffer);
 
+/* array_scalar.c: as a number, and in operators */
+PyObject *array_float(PyObject *self);
+PyObject *array_int(PyObject *self);
+PyObject *array_index(PyObject *self);
+PyObject *array_complex(PyObject *self, PyObject *unused);
+PyObject *array_format(PyObject *self, PyObject *spec);
+PyObject *array_bytes(PyObject *self, PyObject *unused);
+int array_bool(PyObject *self);
+int array_contains(PyObject *self, PyObject *value);
+PyObject *array_compare(PyObject *self, PyObject *other, int operation);
+Py_hash_t array_hash(PyObject *self);
+
 /* array_exchange.c: with other libraries of this process */
 PyObject *array_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
