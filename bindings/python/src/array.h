@@ -38,6 +38,8 @@ PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
  */
 bool array_check_same(PyObject *self, PyObject *other);
 bool array_check_view(PyObject *self, PyObject *view);
+/* Of an object of another library: a masked array of NumPy would lose its mask. */
+bool array_check_unmasked(PyObject *value);
 /*
  * A memoryview of what is copied into an array, or from it. NumPy's arrays of a type that the
  * buffer protocol cannot name, such as bfloat16, are seen as ones of integers, if the array has

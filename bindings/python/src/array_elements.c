@@ -214,9 +214,22 @@ static bool check_named(PyObject *self, PyObject *pair)
 	return false;
 }
 
+bool array_check_unmasked(PyObject *value)
+{
+	PyObject *none, *done;
+
+	if (!PyObject_HasAttrString((PyObject *)Py_TYPE(value), "filled"))
+		return true;
+	none = PyTuple_New(0);
+	done = none ? call_python("warpway._arrays", "_refuse_mask", value, none, NULL) : NULL;
+	Py_XDECREF(none);
+	Py_XDECREF(done);
+	return done;
+}
+
 PyObject *array_view_buffer(PyObject *self, PyObject *buffer)
 {
-	PyObject *view = PyMemoryView_FromObject(buffer);
+	PyObject *view = array_check_unmasked(buffer) ? PyMemoryView_FromObject(buffer) : NULL;
 	PyObject *none, *pair;
 
 	if (view || !PyErr_ExceptionMatches(PyExc_ValueError))

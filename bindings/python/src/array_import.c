@@ -71,29 +71,34 @@ static PyObject *capsule_of(PyObject *value, void *stream)
 	return capsule;
 }
 
-/* The device of an object that has __dlpack_device__. Return: NULL with an exception. */
-static ww_device *device_of_tensor(struct core *core, PyObject *value, int *out_type)
+/* What an object says with __dlpack_device__. */
+struct place {
+	int type, id;
+	ww_device *device; /* a reference */
+};
+
+/* Return: false with an exception. */
+static bool place_of(struct core *core, PyObject *value, struct place *place)
 {
 	PyObject *pair = PyObject_CallMethod(value, "__dlpack_device__", NULL), *name;
-	ww_device *device;
-	int id;
 
 	if (!pair)
-		return NULL;
+		return false;
 	/* The type may be an IntEnum. */
 	if (!PyTuple_Check(pair) ||
-		!PyArg_ParseTuple(pair, "ii;__dlpack_device__ returns two ints", out_type, &id)) {
+		!PyArg_ParseTuple(pair, "ii;__dlpack_device__ returns two ints", &place->type,
+			&place->id)) {
 		if (!PyErr_Occurred())
 			PyErr_Format(PyExc_TypeError, "__dlpack_device__ returned %R, no tuple",
 				pair);
 		Py_DECREF(pair);
-		return NULL;
+		return false;
 	}
 	Py_DECREF(pair);
-	name = *out_type == DL_CPU ? PyUnicode_FromString("host") : PyLong_FromLong(id);
-	device = name ? convert_device(core, name) : NULL;
+	name = place->type == DL_CPU ? PyUnicode_FromString("host") : PyLong_FromLong(place->id);
+	place->device = name ? convert_device(core, name) : NULL;
 	Py_XDECREF(name);
-	return device;
+	return place->device;
 }
 
 static const struct dl_tensor *tensor_of(PyObject *capsule)
@@ -205,40 +210,51 @@ static PyObject *import_without_copy(struct core *core, ww_device *device, PyObj
 
 /* --- ... with a copy --- */
 
-static PyObject *copy_capsule(struct core *core, const struct array_source *where,
-	ww_device *target, PyObject *capsule, ww_stream *stream)
+/* The copy reads the address of the tensor by the device that the object said. */
+static bool is_at(const struct dl_tensor *tensor, const struct place *place)
+{
+	if (tensor->device_type == place->type &&
+		(tensor->device_type == DL_CPU || tensor->device_id == place->id))
+		return true;
+	PyErr_Format(PyExc_BufferError,
+		"__dlpack_device__ says (%d, %d), but the tensor of __dlpack__ is on (%d, %d)",
+		place->type, place->id, (int)tensor->device_type, (int)tensor->device_id);
+	return false;
+}
+
+static PyObject *copy_capsule(struct core *core, const struct place *place, ww_device *target,
+	PyObject *capsule, ww_stream *stream)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	const struct dl_tensor *tensor = tensor_of(capsule);
-	struct array_source source = *where;
+	struct array_source source = {.device = place->device};
 	ww_status status = ww_device_info_get(target, &info);
 
 	if (status != WW_OK)
 		return error_raise(core, status);
-	if (!tensor || !array_source_read(core, tensor, &source))
+	if (!tensor || !is_at(tensor, place) || !array_source_read(core, tensor, &source))
 		return NULL;
 	return array_copied(core, &source, target,
 		info.backend == WW_BACKEND_CUDA ? WW_MEMORY_VMM : WW_MEMORY_HOST, stream, true);
 }
 
 /* The producer has a stream of ours wait for what its own stream writes. */
-static PyObject *import_copy(struct core *core, ww_device *device, int type, PyObject *value,
+static PyObject *import_copy(struct core *core, const struct place *place, PyObject *value,
 	ww_device *target)
 {
-	const struct array_source source = {.device = device};
 	PyObject *capsule, *array = NULL;
 	ww_stream *stream = NULL;
 	ww_status status = WW_OK;
 
 	Py_BEGIN_ALLOW_THREADS
-	if (type == DL_CUDA)
-		status = ww_stream_create(device, &stream);
+	if (place->type == DL_CUDA)
+		status = ww_stream_create(place->device, &stream);
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK)
 		return error_raise(core, status);
 	capsule = capsule_of(value, stream ? ww_stream_native(stream) : NULL);
 	if (capsule)
-		array = copy_capsule(core, &source, target, capsule, stream);
+		array = copy_capsule(core, place, target, capsule, stream);
 	Py_XDECREF(capsule);
 	handle_return(&stream_class, stream);
 	return array;
@@ -248,9 +264,10 @@ static PyObject *import_copy(struct core *core, ww_device *device, int type, PyO
  * @which: a device, or None: that of the object
  * Return: as array_from_dlpack()
  */
-static PyObject *import_for(struct core *core, ww_device *device, int type, PyObject *value,
+static PyObject *import_for(struct core *core, const struct place *place, PyObject *value,
 	PyObject *which, PyObject *copy)
 {
+	ww_device *device = place->device;
 	ww_device *target = which == Py_None ? ww_device_ref(device) : convert_device(core, which);
 	int must_copy = copy == Py_None ? target != device : PyObject_IsTrue(copy);
 	PyObject *array = NULL;
@@ -260,7 +277,7 @@ static PyObject *import_for(struct core *core, ww_device *device, int type, PyOb
 		return NULL;
 	}
 	if (must_copy)
-		array = import_copy(core, device, type, value, target);
+		array = import_copy(core, place, value, target);
 	else if (target != device)
 		PyErr_SetString(PyExc_BufferError,
 			"the array is on another device, and copy=False forbids the copy");
@@ -275,17 +292,14 @@ PyObject *array_from_dlpack(PyObject *module, PyObject *arguments, PyObject *key
 	static char *names[] = {"", "device", "copy", NULL};
 	PyObject *value, *which = Py_None, *copy = Py_None, *array;
 	struct core *core = core_of_module(module);
-	ww_device *device;
-	int type;
+	struct place place;
 
 	if (!core ||
 		!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$OO:from_dlpack", names,
-			&value, &which, &copy))
+			&value, &which, &copy) ||
+		!array_check_unmasked(value) || !place_of(core, value, &place))
 		return NULL;
-	device = device_of_tensor(core, value, &type);
-	if (!device)
-		return NULL;
-	array = import_for(core, device, type, value, which, copy);
-	handle_return(&device_class, device);
+	array = import_for(core, &place, value, which, copy);
+	handle_return(&device_class, place.device);
 	return array;
 }

@@ -125,6 +125,17 @@ static int convert_ttl(PyObject *value, void *out_ns)
 
 /* --- by what is put --- */
 
+/* Whether the name lasts only as long as somebody holds the memory. */
+static bool is_held_only(const struct put_call *call)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+
+	if (call->params.life != 0)
+		return call->params.life == WW_LIFE_HELD;
+	return ww_memory_info_get(call->memory, &info) == WW_OK &&
+		!(info.flags & WW_MEMORY_IS_SLICE);
+}
+
 static ww_status put_memory(struct put_call *call, PyObject *memory, uint64_t timeout_ns,
 	PyObject *cancel)
 {
@@ -134,6 +145,8 @@ static ww_status put_memory(struct put_call *call, PyObject *memory, uint64_t ti
 	if (call->memory)
 		status = memory_seal(memory, &call->params.state, run_put_memory, call, timeout_ns,
 			cancel);
+	if (status == WW_OK && call->name && is_held_only(call))
+		memory_mark_put(memory);
 	memory_return(call->memory);
 	if (status == WW_OK)
 		memory_mark_lent(memory);

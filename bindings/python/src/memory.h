@@ -31,6 +31,8 @@ struct memory_handle {
 	bool is_ordered;  /* of a channel, and given back in the order of a stream */
 	PyObject *name;   /* a str: it was got by this name, or put under it last; or NULL */
 	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
+	const void *put_frame; /* of Python, and its line: where its name was put that it holds */
+	int put_line;
 	/*
 	 * The argument keep of wrap(), for the garbage collector. The ww_memory has the reference.
 	 * NULL: there is none, or others than this handle may have the ww_memory.
@@ -86,6 +88,8 @@ void memory_mark_streamed(PyObject *self);
  * the release until no other process uses them, by warpway._lent.
  */
 void memory_mark_lent(PyObject *self);
+/* It was put under a name that lasts as long as the memory is held. */
+void memory_mark_put(PyObject *self);
 /* It was got by this name, or put under it. */
 void memory_set_name(PyObject *self, const char *name);
 /* @owner: is kept until the handle releases its reference */

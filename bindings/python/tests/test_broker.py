@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import uuid
+import warnings
 
 import numpy
 import pytest
@@ -308,6 +309,21 @@ def test_lives(broker, name, device, life):
     assert broker.stat(name).life == life
     memory.close()
     assert [info.name for info in broker.list(name)] == ([name] if life != "held" else [])
+
+
+def test_what_nobody_keeps_is_warned_of(broker, name, device):
+    """It leaves the broker at once."""
+    with pytest.warns(ResourceWarning, match=f"'{name}' has left the broker again.*life='kept'"):
+        broker.put(name, warpway.zeros(3, device=device))
+    assert broker.list(name) == []
+    with warnings.catch_warnings(record=True) as others, warpway.Pool("host") as pool:
+        warnings.simplefilter("always")
+        array = warpway.zeros((2, 3), device=device)
+        broker.put(name, array[0])
+        broker.put(f"{name}/kept", warpway.zeros(3, device=device), life="kept")
+        broker.put(f"{name}/owner", pool.empty(3, "uint8"))
+        del array
+        assert len(broker.list(name)) == 2 and others == []
 
 
 def test_a_time_to_live_ends(broker, name):

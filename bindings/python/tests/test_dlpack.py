@@ -341,3 +341,36 @@ def test_share_of_a_tensor_of_another_gpu(device, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     assert (read(warpway.share(TorchTensor(array), copy=True)) == numbers).all()
     assert TorchTensor.current is None
+
+
+class Wrong:
+    """Says another device than its tensor."""
+
+    def __init__(self, array, place):
+        self.array, self.place = array, place
+
+    def __dlpack_device__(self):
+        return self.place
+
+    def __dlpack__(self, **_):
+        return self.array.__dlpack__(max_version=(1, 1))
+
+
+def test_copy_of_a_tensor_on_another_device_than_said(gpu):
+    for array, place in ((warpway.zeros(4, device=gpu), (1, 0)), (warpway.zeros(4, device="host"), (2, 0))):
+        with pytest.raises(BufferError, match="the tensor of __dlpack__ is on"):
+            warpway.from_dlpack(Wrong(array, place), copy=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", [("x", "f4")]], ids=str)
+def test_masked_elements(dtype):
+    masked = np.ma.zeros(3, dtype)
+    masked[1] = np.ma.masked
+    array = warpway.zeros(3, device="host")
+    refused = [warpway.share, warpway.from_dlpack, array.copy_from, array.copy_to, lambda x: warpway.share(x, copy=True),
+               lambda x: warpway.from_dlpack(x, copy=True)]  # fmt: skip
+    with warpway.Channel(None, 3, "float32", device="host") as channel:
+        for call in (*refused, channel.send):
+            with pytest.raises(warpway.Unsupported, match="its mask would be lost"):
+                call(masked)
+    same(warpway.share(np.ma.ones(3), copy=True), np.ones(3))

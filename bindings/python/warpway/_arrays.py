@@ -81,10 +81,11 @@ def share(x, *, copy=False, device=None):
     Raises
     ------
     Unsupported
-        The memory cannot be shared, and `copy` is false. The message says why.
+        The memory cannot be shared, and `copy` is false; or elements are masked. The message says why.
     """
     if isinstance(x, Array):
         return x
+    _refuse_mask(x)
     try:
         with _current_gpu_of(x):
             return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
@@ -118,12 +119,23 @@ def _is_tensor(x):
     return hasattr(x, "__dlpack__") or not hasattr(x, "__cuda_array_interface__")
 
 
+def _refuse_mask(x):
+    """Of NumPy's masked arrays: their buffer and tensor are all elements."""
+    ma = sys.modules.get("numpy.ma")
+    if ma and isinstance(x, ma.MaskedArray) and (x.dtype.names or ma.is_masked(x)):
+        raise Unsupported(
+            "this array has masked elements, and its mask would be lost: give x.filled(value), or x.data and "
+            "numpy.ma.getmaskarray(x) as two arrays"
+        )
+
+
 def _view_buffer(x):
     """A memoryview of a buffer, and the name of its elements' type.
 
     The buffer protocol cannot name types such as bfloat16: NumPy's arrays of them are seen as
     integers, and say the name themselves.
     """
+    _refuse_mask(x)
     try:
         view = memoryview(x)
     except ValueError:
