@@ -26,6 +26,7 @@ PyObject *array_view(PyObject *self, const struct ww_array *array)
 	PyObject *made = array_object(core_of(self), from->memory, array);
 
 	if (made) {
+		((struct array_instance *)made)->is_view = true;
 		((struct array_instance *)made)->ready = from->ready;
 		Py_XINCREF(from->ready.timeline);
 	}
@@ -86,6 +87,7 @@ static int array_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(((struct array_instance *)self)->memory);
+	Py_VISIT(((struct array_instance *)self)->former);
 	Py_VISIT(((struct array_instance *)self)->ready.timeline);
 	return 0;
 }
@@ -96,7 +98,8 @@ static void array_dealloc(PyObject *self)
 	PyObject_GC_UnTrack(self);
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
-	Py_XDECREF(array->memory);
+	memory_leave(array->memory, false);
+	memory_leave(array->former, true);
 	Py_XDECREF(array->ready.timeline);
 	instance_free(self);
 }
@@ -321,6 +324,7 @@ static bool check_copy(PyObject *self, PyObject *other)
 /* From @other into @self, both arrays of this module. */
 static bool copy_array(PyObject *self, PyObject *other)
 {
+	PyObject *target = memory_of(self), *source = memory_of(other); /* also if a view ends */
 	ww_memory *to, *from = NULL;
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	struct copy_call call;
@@ -333,14 +337,14 @@ static bool copy_array(PyObject *self, PyObject *other)
 		error_raise(core_of(self), status);
 		return false;
 	}
-	if (!memory_begin_write(memory_of(self)))
+	if (!memory_begin_write(target))
 		return false;
-	to = memory_borrow_briefly(memory_of(self));
+	to = memory_borrow_briefly(target);
 	if (to)
-		from = memory_borrow_briefly(memory_of(other));
+		from = memory_borrow_briefly(source);
 	if (!to || !from) {
 		memory_return(to);
-		memory_end_write(memory_of(self));
+		memory_end_write(target);
 		return false;
 	}
 	status = ww_memory_info_get(to, &info);
@@ -352,7 +356,7 @@ static bool copy_array(PyObject *self, PyObject *other)
 		status = wait_run(core_of(self), run_copy, &call, WW_FOREVER, NULL);
 	memory_return(to);
 	memory_return(from);
-	memory_end_write(memory_of(self));
+	memory_end_write(target);
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
 	return status == WW_OK;
@@ -419,16 +423,10 @@ static PyObject *array_copy_to(PyObject *self, PyObject *destination)
 	Py_RETURN_NONE;
 }
 
-static PyObject *array_close(PyObject *self, PyObject *const *values, Py_ssize_t count,
-	PyObject *names)
-{
-	return memory_close(memory_of(self), values, count, names);
-}
-
 static PyObject *array_exit(PyObject *self, PyObject *unused)
 {
 	(void)unused;
-	return PyObject_CallMethod(memory_of(self), "close", NULL);
+	return array_close(self, NULL, 0, NULL);
 }
 
 static PyMethodDef methods[] = {
@@ -501,7 +499,8 @@ static PyMethodDef methods[] = {
 	{"close", KEYWORDS(array_close), METH_FASTCALL | METH_KEYWORDS,
 		"close($self, /, stream=None)\n--\n\n"
 		"Release the memory, as `Memory.close`; also for all views of this package.\n\n"
-		"What NumPy or another library has of it stays valid."},
+		"But a view, which indexing, `reshape` and the like made, ends alone, unless nothing else has\n"
+		"the memory. What NumPy or another library has of it stays valid."},
 	{"get_ipc_handle", KEYWORDS(array_ipc_handle), METH_VARARGS | METH_KEYWORDS,
 		"get_ipc_handle($self, /)\n--\n\n"
 		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"

@@ -14,6 +14,9 @@ struct array_instance {
 	PyObject_HEAD
 	PyObject *weakrefs;
 	PyObject *memory; /* an instance of CORE_MEMORY; views of one array share it */
+	bool is_view;     /* of another Array: see array_close() */
+	PyObject *
+		former; /* of a view that ended: its memory, which calls of other threads may use */
 	struct ready_point ready;
 	struct ww_array array;
 };
@@ -31,6 +34,11 @@ PyObject *array_reshape(PyObject *self, PyObject *arguments);
 PyObject *array_transpose(PyObject *self, PyObject *arguments);
 PyObject *array_broadcast_to(PyObject *self, PyObject *shape);
 PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
+/*
+ * Its method close(). A view ends alone: its memory becomes a closed one. But if nothing else has
+ * the memory, that is released.
+ */
+PyObject *array_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
 /*
  * array_elements.c: whether a copy between an array and another one, or a memoryview, makes sense.

@@ -4,6 +4,8 @@
  */
 #include "array.h"
 
+#include "memory.h"
+
 static const struct ww_array *array_of(PyObject *self)
 {
 	return &((struct array_instance *)self)->array;
@@ -216,4 +218,52 @@ PyObject *array_as_dtype(PyObject *self, PyObject *value)
 	if (!convert_dtype(core_of(self), value, &dtype))
 		return NULL;
 	return view_or_raise(self, ww_array_reinterpret(array_of(self), &dtype, &view), &view);
+}
+
+/* --- the end of a view --- */
+
+/* What streams do with the view so far counts as done with the memory. */
+static bool end_by(PyObject *memory, PyObject *value)
+{
+	ww_stream *stream;
+
+	if (value == Py_None)
+		return true;
+	stream = memory_stream(memory, value);
+	if (!stream)
+		return false;
+	handle_return(&stream_class, stream);
+	memory_mark_streamed(memory);
+	return true;
+}
+
+static PyObject *view_end(PyObject *self, PyObject *value)
+{
+	struct array_instance *view = (struct array_instance *)self;
+	PyObject *closed = memory_object(core_of(self), NULL);
+
+	if (!closed || !end_by(view->memory, value)) {
+		Py_XDECREF(closed);
+		return NULL;
+	}
+	if (view->former) { /* another thread was faster */
+		Py_DECREF(closed);
+		Py_RETURN_NONE;
+	}
+	((struct memory_handle *)view->memory)->ended++;
+	view->former = view->memory;
+	view->memory = closed;
+	Py_RETURN_NONE;
+}
+
+PyObject *array_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names)
+{
+	static const char *const all[] = {"stream", NULL};
+	const struct array_instance *array = (struct array_instance *)self;
+	const struct fast_call call = {values, count, names};
+	PyObject *value = Py_None, **const out[] = {&value};
+
+	if (!array->is_view || memory_is_unused(array->memory))
+		return memory_close(array->memory, values, count, names);
+	return convert_arguments("close", all, 1, &call, out) ? view_end(self, value) : NULL;
 }

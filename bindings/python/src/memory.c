@@ -311,50 +311,10 @@ static PyObject *memory_find(PyObject *type, PyObject *address)
 
 /* --- releasing --- */
 
-/* The interpreter releases the arguments of a call in the line of the call. */
-static const void *current_line(int *out_line)
-{
-	PyFrameObject *frame = PyEval_GetFrame();
-
-	*out_line = frame ? PyFrame_GetLineNumber(frame) : 0;
-	return frame;
-}
-
-void memory_mark_put(PyObject *self)
-{
-	struct memory_handle *handle = (struct memory_handle *)self;
-
-	handle->put_frame = current_line(&handle->put_line);
-}
-
-/* Whether it was an argument of put(), and nobody else has it. */
-static bool was_put_now(const struct memory_handle *handle)
-{
-	int line;
-
-	return handle->put_frame && handle->base.object && Py_IsInitialized() &&
-		current_line(&line) == handle->put_frame && line == handle->put_line;
-}
-
-static void warn_of_put(const struct memory_handle *handle)
-{
-	PyObject *type, *value, *traceback;
-
-	if (!was_put_now(handle))
-		return;
-	PyErr_Fetch(&type, &value, &traceback);
-	if (PyErr_WarnFormat(PyExc_ResourceWarning, 1,
-		    "%R has left the broker again, since nothing in this process has the memory any more; "
-		    "keep its Array or Memory in a variable, or put it with life='kept'",
-		    handle->name ? handle->name : Py_None) < 0)
-		PyErr_WriteUnraisable(NULL);
-	PyErr_Restore(type, value, traceback);
-}
-
 static void memory_dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
-	warn_of_put((struct memory_handle *)self);
+	memory_warn_of_put(self);
 	memory_drop_hold((struct memory_handle *)self);
 	memory_release(self, memory_releasing(self));
 	Py_CLEAR(((struct memory_handle *)self)->name);
@@ -423,11 +383,16 @@ PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count
 	Py_RETURN_NONE;
 }
 
+void memory_end(PyObject *self)
+{
+	memory_drop_hold((struct memory_handle *)self);
+	memory_release(self, memory_releasing(self));
+}
+
 static PyObject *memory_exit(PyObject *self, PyObject *unused)
 {
 	(void)unused;
-	memory_drop_hold((struct memory_handle *)self);
-	memory_release(self, memory_releasing(self));
+	memory_end(self);
 	Py_RETURN_NONE;
 }
 

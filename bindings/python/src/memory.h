@@ -29,6 +29,7 @@ struct memory_handle {
 	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
 	bool is_frame;    /* of a channel: see memory_set_frame() */
 	bool is_ordered;  /* of a channel, and given back in the order of a stream */
+	uint32_t ended;   /* so many references are those of views that have ended */
 	PyObject *name;   /* a str: it was got by this name, or put under it last; or NULL */
 	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
 	const void *put_frame; /* of Python, and its line: where its name was put that it holds */
@@ -74,6 +75,15 @@ ww_device *memory_device(PyObject *self, struct ww_memory_info *info);
 ww_stream *memory_stream(PyObject *self, PyObject *value);
 /* Its method close(). */
 PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
+/* The same without a stream, and without an exception. */
+void memory_end(PyObject *self);
+/* Whether one caller alone has it, besides views that have ended. */
+bool memory_is_unused(PyObject *self);
+/*
+ * An Array drops its reference, which may be NULL. If only views that have ended keep it, it is
+ * released. @has_ended: the Array is such a view
+ */
+void memory_leave(PyObject *self, bool has_ended);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
 
@@ -88,14 +98,17 @@ void memory_mark_streamed(PyObject *self);
  * the release until no other process uses them, by warpway._lent.
  */
 void memory_mark_lent(PyObject *self);
-/* It was put under a name that lasts as long as the memory is held. */
-void memory_mark_put(PyObject *self);
 /* It was got by this name, or put under it. */
 void memory_set_name(PyObject *self, const char *name);
 /* @owner: is kept until the handle releases its reference */
 void memory_own(PyObject *self, PyObject *owner);
 
 /* memory_release.c */
+
+/* It was put under a name that lasts as long as the memory is held. */
+void memory_mark_put(PyObject *self);
+/* It is freed: warns if that is in the line of the put. */
+void memory_warn_of_put(PyObject *self);
 
 /* How it is released: a class for memory_release(). */
 const struct handle_class *memory_releasing(PyObject *self);

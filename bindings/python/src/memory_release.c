@@ -57,6 +57,49 @@ const struct handle_class *memory_releasing(PyObject *self)
 	return ((struct memory_handle *)self)->is_streamed ? &streamed_class : &memory_class;
 }
 
+/* --- names that end with it --- */
+
+/* The interpreter releases the arguments of a call in the line of the call. */
+static const void *current_line(int *out_line)
+{
+	PyFrameObject *frame = PyEval_GetFrame();
+
+	*out_line = frame ? PyFrame_GetLineNumber(frame) : 0;
+	return frame;
+}
+
+void memory_mark_put(PyObject *self)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	handle->put_frame = current_line(&handle->put_line);
+}
+
+/* Whether it was an argument of put(), and nobody else has it. */
+static bool was_put_now(const struct memory_handle *handle)
+{
+	int line;
+
+	return handle->put_frame && handle->base.object && Py_IsInitialized() &&
+		current_line(&line) == handle->put_frame && line == handle->put_line;
+}
+
+void memory_warn_of_put(PyObject *self)
+{
+	const struct memory_handle *handle = (struct memory_handle *)self;
+	PyObject *type, *value, *traceback;
+
+	if (!was_put_now(handle))
+		return;
+	PyErr_Fetch(&type, &value, &traceback);
+	if (PyErr_WarnFormat(PyExc_ResourceWarning, 1,
+		    "%R has left the broker again, since nothing in this process has the memory any more; "
+		    "keep its Array or Memory in a variable, or put it with life='kept'",
+		    handle->name ? handle->name : Py_None) < 0)
+		PyErr_WriteUnraisable(NULL);
+	PyErr_Restore(type, value, traceback);
+}
+
 /* --- what the garbage collector sees ---
  *
  * A cycle by way of wrap(..., keep=x) can be collected as long as the handle alone has the memory:
@@ -160,6 +203,22 @@ void memory_release(PyObject *self, const struct handle_class *class)
 		memory_linger(self);
 	handle_close(self, class);
 	Py_CLEAR(handle->owner);
+}
+
+bool memory_is_unused(PyObject *self)
+{
+	return Py_REFCNT(self) == (Py_ssize_t)((struct memory_handle *)self)->ended + 1;
+}
+
+void memory_leave(PyObject *self, bool has_ended)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (self && has_ended)
+		handle->ended--;
+	else if (self && handle->ended > 0 && memory_is_unused(self))
+		memory_end(self);
+	Py_XDECREF(self);
 }
 
 void memory_own(PyObject *self, PyObject *owner)

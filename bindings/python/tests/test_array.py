@@ -3,13 +3,14 @@
 
 import gc
 import hashlib
+import pickle
 import threading
 
 import numpy as np
 import pytest
 import warpway
-from arrays import array_of, same
-from waits import when_main_thread_sleeps
+from arrays import array_of, same, values_of
+from waits import Gate, in_thread, until_asleep, when_main_thread_sleeps
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -393,3 +394,62 @@ def test_ready_point_is_waited_for():
 def test_share_needs_an_array():
     with pytest.raises(TypeError, match="a list is no array"):
         warpway.share([1, 2, 3], copy=True)
+
+
+@pytest.mark.parametrize("how", ["close", "with"])
+def test_view_ends_alone(device, how):
+    array = warpway.zeros((3, 4), "uint8", device=device)
+    view, other = array[1:], array.T
+    if how == "close":
+        view.close()
+        view.close()
+    else:
+        with view:
+            pass
+    assert view.closed and not array.closed and not other.closed and view.shape == (2, 4)
+    for use in (lambda: view.copy_to(bytearray(8)), lambda: memoryview(view), lambda: view[0].pointer,
+                lambda: pickle.dumps(view)):  # fmt: skip
+        with pytest.raises(ValueError, match="closed"):
+            use()
+    array.copy_from(bytes(range(12)))
+    other.close(warpway.Stream(device))
+    assert (values_of(array) == np.arange(12).reshape(3, 4)).all()
+    third = array[0]
+    array.close()
+    assert third.closed
+
+
+@pytest.mark.parametrize("order", ["last", "first", "two", "buffer"])
+def test_memory_ends_with_its_last_view(device, order):
+    with warpway.Pool(device, bytes_max=2 << 20, kind="host") as pool:
+        view = pool.empty(2 << 20, "uint8").reshape(2, 1 << 20)
+        if order == "first":
+            whole = view[:]
+            view.close()
+            del whole
+        elif order == "two":
+            row = view[0]
+            row.close()
+            view.close()
+        elif order == "buffer":
+            numbers = np.asarray(view)
+            view.close()
+            with pytest.raises(warpway.LimitReached):
+                pool.empty(2 << 20, "uint8")
+            del numbers
+        else:
+            view.close()
+        pool.empty(2 << 20, "uint8").close()
+
+
+def test_view_ends_while_a_thread_uses_it():
+    target = warpway.zeros(4, device="host")
+    with Gate("host") as gate:
+        array = warpway.zeros(4, device="host").ready(gate.stream)
+        view = array[:]
+        copied = in_thread(target.copy_from, view)
+        until_asleep(copied.thread)
+        view.close()
+        del array, view
+    with pytest.raises(ValueError, match="closed"):
+        copied()
