@@ -88,6 +88,7 @@ static int array_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(((struct array_instance *)self)->memory);
 	Py_VISIT(((struct array_instance *)self)->former);
+	Py_VISIT(((struct array_instance *)self)->asked);
 	Py_VISIT(((struct array_instance *)self)->ready.timeline);
 	return 0;
 }
@@ -98,6 +99,7 @@ static void array_dealloc(PyObject *self)
 	PyObject_GC_UnTrack(self);
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
+	Py_XDECREF(array->asked);
 	memory_leave(array->memory, false);
 	memory_leave(array->former, true);
 	Py_XDECREF(array->ready.timeline);
@@ -500,7 +502,9 @@ static PyMethodDef methods[] = {
 		"close($self, /, stream=None)\n--\n\n"
 		"Release the memory, as `Memory.close`; also for all views of this package.\n\n"
 		"But a view, which indexing, `reshape` and the like made, ends alone, unless nothing else has\n"
-		"the memory. What NumPy or another library has of it stays valid."},
+		"the memory. What NumPy or another library has of it stays valid: then the bytes stay, too,\n"
+		"and a ResourceWarning says by what. After ``numpy.ndarray(..., buffer=array)`` that is the\n"
+		"Array itself, until it is freed."},
 	{"get_ipc_handle", KEYWORDS(array_ipc_handle), METH_VARARGS | METH_KEYWORDS,
 		"get_ipc_handle($self, /)\n--\n\n"
 		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"
@@ -619,7 +623,7 @@ static PyType_Slot slots[] = {
 	{Py_mp_length, array_length},
 	{Py_mp_subscript, array_subscript},
 	{Py_bf_getbuffer, array_getbuffer},
-	{Py_bf_releasebuffer, array_releasebuffer},
+	{Py_bf_releasebuffer, buffer_release},
 	{0, NULL},
 };
 

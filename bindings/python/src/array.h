@@ -17,6 +17,7 @@ struct array_instance {
 	bool is_view;     /* of another Array: see array_close() */
 	PyObject *
 		former; /* of a view that ended: its memory, which calls of other threads may use */
+	PyObject *asked; /* an exporter that the Array keeps until it is freed; or NULL: buffer.c */
 	struct ready_point ready;
 	struct ww_array array;
 };
@@ -72,8 +73,9 @@ PyObject *array_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *array_interface(PyObject *self, void *unused);
 PyObject *array_cuda_interface(PyObject *self, void *unused);
+
+/* buffer.c */
 int array_getbuffer(PyObject *self, Py_buffer *view, int flags);
-void array_releasebuffer(PyObject *self, Py_buffer *view);
 
 /* array_import.c, array_handle.c: functions of the module */
 PyObject *array_from_dlpack(PyObject *module, PyObject *arguments, PyObject *keywords);

@@ -41,6 +41,7 @@ enum core_type {
 	CORE_MEMORY,
 	CORE_POOL,
 	CORE_ARRAY,
+	CORE_EXPORTER,
 	CORE_TOKEN,
 	CORE_TIMELINE,
 	CORE_GRAPH_NODE,
@@ -310,6 +311,7 @@ PyTypeObject *cancel_type_make(PyObject *module);
 PyTypeObject *memory_type_make(PyObject *module);
 PyTypeObject *pool_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
+PyTypeObject *exporter_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
 PyTypeObject *timeline_type_make(PyObject *module);
 PyTypeObject *graph_node_type_make(PyObject *module);

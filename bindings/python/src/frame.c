@@ -296,13 +296,17 @@ static PyObject *get_cuda_interface(PyObject *self, void *unused)
 	return interface;
 }
 
-/* The view is one of the Array. */
+/* The view is one of the Array, and keeps the slot. What keeps the Frame alone would not. */
 int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
-	PyObject *array = frame_array(self);
+	PyObject *array = buffer_keeps_asked(flags) ? NULL : frame_array(self);
 	int result;
 
 	view->obj = NULL;
+	if (buffer_keeps_asked(flags))
+		PyErr_SetString(PyExc_BufferError,
+			"numpy.ndarray(..., buffer=frame) would keep the frame, but not its slot: use "
+			"numpy.asarray(frame), or buffer=memoryview(frame)");
 	result = array ? PyObject_GetBuffer(array, view, flags) : -1;
 	Py_XDECREF(array);
 	return result;
@@ -779,6 +783,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_getset, properties},
 	{Py_tp_members, frame_members},
 	{Py_bf_getbuffer, frame_getbuffer},
+	{Py_bf_releasebuffer, buffer_release},
 	{0, NULL},
 };
 

@@ -317,6 +317,7 @@ static void memory_dealloc(PyObject *self)
 	memory_warn_of_put(self);
 	memory_drop_hold((struct memory_handle *)self);
 	memory_release(self, memory_releasing(self));
+	memory_return(((struct memory_handle *)self)->asked);
 	Py_CLEAR(((struct memory_handle *)self)->name);
 	handle_dealloc(self, memory_releasing(self));
 }
@@ -370,6 +371,7 @@ PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count
 	const struct fast_call call = {values, count, names};
 	PyObject *value = Py_None, **const out[] = {&value};
 	ww_status status = WW_OK;
+	bool was_open;
 
 	if (!convert_arguments("close", all, 1, &call, out))
 		return NULL;
@@ -378,8 +380,11 @@ PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count
 		status = release_by(self, value);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
+	was_open = !handle_is_closed(self);
 	/* With a stream, the caller says what the memory is used by. */
 	memory_release(self, value == Py_None ? memory_releasing(self) : &memory_class);
+	if (was_open)
+		memory_warn_of_buffers(self);
 	Py_RETURN_NONE;
 }
 
@@ -392,8 +397,7 @@ void memory_end(PyObject *self)
 static PyObject *memory_exit(PyObject *self, PyObject *unused)
 {
 	(void)unused;
-	memory_end(self);
-	Py_RETURN_NONE;
+	return memory_close(self, NULL, 0, NULL);
 }
 
 /* --- what it is --- */
@@ -681,7 +685,8 @@ static PyMethodDef methods[] = {
 		"    Work enqueued on it so far may still use the memory: a slice of a pool is free when\n"
 		"    that work has run; for other memory the call waits for it. None: if other libraries\n"
 		"    were given its address, or `pointer` was read, the memory of a GPU is released when all\n"
-		"    work has run that this process has given to the GPU until now."},
+		"    work has run that this process has given to the GPU until now.\n\n"
+		"If buffers of it are used, its bytes stay, and a ResourceWarning says so, as `Array.close`."},
 	{"__reduce__", memory_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", memory_exit, METH_VARARGS, NULL},
@@ -748,7 +753,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_getset, properties},
 	{Py_tp_members, handle_members},
 	{Py_bf_getbuffer, memory_getbuffer},
-	{Py_bf_releasebuffer, memory_releasebuffer},
+	{Py_bf_releasebuffer, buffer_release},
 	{0, NULL},
 };
 

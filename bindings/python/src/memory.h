@@ -30,8 +30,12 @@ struct memory_handle {
 	bool is_frame;    /* of a channel: see memory_set_frame() */
 	bool is_ordered;  /* of a channel, and given back in the order of a stream */
 	uint32_t ended;   /* so many references are those of views that have ended */
-	PyObject *name;   /* a str: it was got by this name, or put under it last; or NULL */
-	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
+	/* buffer.c */
+	uint32_t exporters; /* so many references are theirs */
+	uint32_t askers;    /* of it, those that an Array keeps; and the Memory itself */
+	ww_memory *asked;   /* a reference until the Memory is freed: NumPy may use it; or NULL */
+	PyObject *name;     /* a str: it was got by this name, or put under it last; or NULL */
+	bool is_lent; /* wrapped, and a token or name was given away: see memory_mark_lent() */
 	const void *put_frame; /* of Python, and its line: where its name was put that it holds */
 	int put_line;
 	/*
@@ -77,11 +81,11 @@ ww_stream *memory_stream(PyObject *self, PyObject *value);
 PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 /* The same without a stream, and without an exception. */
 void memory_end(PyObject *self);
-/* Whether one caller alone has it, besides views that have ended. */
+/* Whether one caller alone has it, besides views that have ended, and buffers. */
 bool memory_is_unused(PyObject *self);
 /*
- * An Array drops its reference, which may be NULL. If only views that have ended keep it, it is
- * released. @has_ended: the Array is such a view
+ * An Array or an exporter drops its reference, which may be NULL. If only views that have ended and
+ * buffers keep it, it is released. @has_ended: the Array is such a view
  */
 void memory_leave(PyObject *self, bool has_ended);
 /* Whether it is neither closed nor mapped. */
@@ -107,6 +111,8 @@ void memory_own(PyObject *self, PyObject *owner);
 
 /* It was put under a name that lasts as long as the memory is held. */
 void memory_mark_put(PyObject *self);
+/* It was closed: warns if its bytes stay, since buffers are used. */
+void memory_warn_of_buffers(PyObject *self);
 /* It is freed: warns if that is in the line of the put. */
 void memory_warn_of_put(PyObject *self);
 
@@ -139,12 +145,20 @@ void memory_end_write(PyObject *self);
 ww_status memory_seal(PyObject *self, uint32_t *state, wait_fn fn, void *call, uint64_t timeout_ns,
 	PyObject *cancel);
 
-/* memory_bytes.c: its bytes */
+/* memory_bytes.c: copies of its bytes */
 PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *memory_read(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *memory_readinto(PyObject *self, PyObject *arguments, PyObject *keywords);
+
+/* buffer.c: its bytes in place */
 int memory_getbuffer(PyObject *self, Py_buffer *view, int flags);
-void memory_releasebuffer(PyObject *self, Py_buffer *view);
+/* Whether the consumer of a buffer may keep the object that it asks, and release the buffer. */
+bool buffer_keeps_asked(int flags);
+/*
+ * Of the types that are asked, and never called. np.frombuffer() keeps a memoryview of such a type,
+ * and of another one the object itself.
+ */
+void buffer_release(PyObject *self, Py_buffer *view);
 
 /* memory_share.c: by tokens and sockets */
 PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_bytes.c - copies into and out of a Memory, and the buffer protocol
+ * memory_bytes.c - copies into and out of a Memory
  */
 #include "memory.h"
 
@@ -113,44 +113,4 @@ PyObject *memory_read(PyObject *self, PyObject *arguments, PyObject *keywords)
 	if (copy_buffer(self, run_read, &buffer, offset, timeout_ns, cancel) < 0)
 		Py_CLEAR(made);
 	return made;
-}
-
-/* --- the buffer protocol: the bytes in place --- */
-
-int memory_getbuffer(PyObject *self, Py_buffer *view, int flags)
-{
-	ww_memory *memory = memory_borrow(self);
-	struct ww_memory_info info;
-
-	view->obj = NULL;
-	if (!memory)
-		return -1;
-	if (!memory_info(self, &info))
-		goto fail;
-	if (!info.host_pointer) {
-		PyErr_SetString(PyExc_BufferError,
-			"the CPU cannot reach this memory of a GPU; use read() and write(), or an array "
-			"library by way of DLPack");
-		goto fail;
-	}
-	if (info.access == WW_ACCESS_WRITE && !memory_begin_buffer(self, flags))
-		goto fail;
-	if (PyBuffer_FillInfo(view, self, info.host_pointer, (Py_ssize_t)info.bytes,
-		    info.access == WW_ACCESS_READ, flags) < 0) {
-		if (info.access == WW_ACCESS_WRITE)
-			memory_end_write(self);
-		goto fail;
-	}
-	view->internal = memory; /* a reference: the bytes stay when the Memory is closed */
-	return 0;
-fail:
-	memory_return(memory);
-	return -1;
-}
-
-void memory_releasebuffer(PyObject *self, Py_buffer *view)
-{
-	if (!view->readonly)
-		memory_end_write(self);
-	memory_return(view->internal);
 }

@@ -100,6 +100,23 @@ void memory_warn_of_put(PyObject *self)
 	PyErr_Restore(type, value, traceback);
 }
 
+/* --- bytes that stay --- */
+
+void memory_warn_of_buffers(PyObject *self)
+{
+	const struct memory_handle *handle = (struct memory_handle *)self;
+	uint32_t views = handle->exporters + (handle->asked ? 1 : 0) - handle->askers;
+
+	if (handle->exporters == 0 && !handle->asked)
+		return;
+	if (PyErr_WarnFormat(PyExc_ResourceWarning, 1,
+		    "the memory was closed, but its bytes stay as long as they are used: by %u views "
+		    "(memoryviews, arrays of NumPy), and by %u Arrays or Memories that "
+		    "numpy.ndarray(buffer=...) was given and may keep",
+		    (unsigned)views, (unsigned)handle->askers) < 0)
+		PyErr_WriteUnraisable(self);
+}
+
 /* --- what the garbage collector sees ---
  *
  * A cycle by way of wrap(..., keep=x) can be collected as long as the handle alone has the memory:
@@ -207,7 +224,9 @@ void memory_release(PyObject *self, const struct handle_class *class)
 
 bool memory_is_unused(PyObject *self)
 {
-	return Py_REFCNT(self) == (Py_ssize_t)((struct memory_handle *)self)->ended + 1;
+	const struct memory_handle *handle = (struct memory_handle *)self;
+
+	return Py_REFCNT(self) == (Py_ssize_t)handle->ended + handle->exporters + 1;
 }
 
 void memory_leave(PyObject *self, bool has_ended)

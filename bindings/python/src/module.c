@@ -223,6 +223,7 @@ static const struct type_maker makers[] = {
 	{CORE_MEMORY, memory_type_make},
 	{CORE_POOL, pool_type_make},
 	{CORE_ARRAY, array_type_make},
+	{CORE_EXPORTER, exporter_type_make},
 	{CORE_TOKEN, token_type_make},
 	{CORE_TIMELINE, timeline_type_make},
 	{CORE_GRAPH_NODE, graph_node_type_make},

@@ -5,6 +5,7 @@
  * It is a Frame (frame.c) that ends in another way: the one that was received is acknowledged, or
  * rejected. The methods and properties of a Frame but release() are its own, too.
  */
+#include "memory.h"
 #include "work_queue.h"
 
 static bool is_received(PyObject *self, const char *what)
@@ -136,6 +137,7 @@ PyTypeObject *work_frame_type_make(PyObject *module)
 		{Py_tp_getset, properties},
 		{Py_tp_members, frame_members},
 		{Py_bf_getbuffer, frame_getbuffer},
+		{Py_bf_releasebuffer, buffer_release},
 		{0, NULL},
 	};
 	PyType_Spec spec = {

@@ -153,8 +153,9 @@ def test_what_others_may_write_stays_writable(broker, device, name, lend):
     del kept
 
 
-@pytest.mark.parametrize("make", [numpy.asarray, memoryview, lambda array: memoryview(array.memory)],
-                         ids=["numpy", "memoryview", "memory"])
+@pytest.mark.parametrize("make", [numpy.asarray, memoryview, lambda array: memoryview(array.memory),
+                                  lambda array: numpy.ndarray(array.nbytes, "u1", buffer=memoryview(array))],
+                         ids=["numpy", "memoryview", "memory", "base"])
 def test_a_view_keeps_it_writable_as_long_as_it_is_out(broker, device, name, make):
     if device != "host":
         pytest.skip("a GPU's memory has no buffer")
