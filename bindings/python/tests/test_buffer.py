@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import warpway
 from children import LIMIT_S
+from waits import in_thread
 
 BYTES = 2 << 20
 
@@ -198,3 +199,27 @@ def test_asynchronous_loop_with_one_slot(ends):
     thread.start()
     assert asyncio.run(run()) == [0, 1, 2]
     thread.join(LIMIT_S)
+
+
+def test_argument_of_a_call(pool):
+    """The function keeps an array of NumPy, and closes the argument; the caller's slice stays as long."""
+    kept, cancel = [], warpway.Cancel()
+
+    def keep(x):
+        kept.append(np.ndarray(x.shape, "u1", buffer=x))
+        x.close()
+
+    with warpway.Service(device=pool.device) as service:
+        service.offer("keep", "u8[n] x read", keep)
+        service.start()
+        served = in_thread(service.serve, cancel=cancel)
+        with warpway.Client(service.token()) as client:
+            sent = take(pool, "array")
+            client.call("keep", sent)
+            sent.close()
+        cancel.set()
+        with pytest.raises(warpway.Cancelled):
+            served()
+    assert is_full(pool) and (kept[0] == 7).all()
+    kept.clear()
+    take(pool, "array").close()
