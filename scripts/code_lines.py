@@ -11,6 +11,7 @@ from collections import Counter
 C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.DOTALL)
 HASH_COMMENT = re.compile(r"^\s*#.*", re.MULTILINE)
 FORTRAN_COMMENT = re.compile(r"^\s*!.*", re.MULTILINE)
+CYTHON_DOCSTRING = re.compile(r'^\s*"""(?:[^"]|"(?!""))*"""', re.MULTILINE)
 C_LIKE = (".c", ".h", ".cpp", ".hpp", ".java", ".pml")
 MADE = re.compile(r"^\W*Made by .* Do not edit|Do not edit\. \*/$", re.MULTILINE)
 
@@ -41,6 +42,8 @@ def without_comments(path, text):
     head = text.split("\n", 1)[0] if text.startswith("#!") else ""
     if path.endswith((".py", ".pyi")) or "python" in head:
         return HASH_COMMENT.sub("", without_docstrings(text))
+    if path.endswith((".pyx", ".pxi", ".pxd")):
+        return HASH_COMMENT.sub("", CYTHON_DOCSTRING.sub(lambda match: "\n" * match.group(0).count("\n"), text))
     if path.endswith((".sh", "meson.build", "Makefile")) or head:
         return HASH_COMMENT.sub("", text)
     return None

@@ -88,11 +88,16 @@ struct core {
 	struct home_name home;         /* of the memory that was imported last, of token.c */
 	PyObject *dtype_text;          /* the type that was converted last, of convert.c; or NULL */
 	struct ww_dtype dtype;         /* what it names */
+	PyObject *cython;              /* the module of the nouns that are written in Cython */
 	PyObject *unpickle; /* the function that pickles name, of token_pickle.c; or NULL */
 	PyObject *ready; /* a dict from streams of others to timelines, of array_share.c; or NULL */
 };
 
-/* The state, of any instance or type of the module. */
+/*
+ * The state, of any instance or type of the module; core_only is that of the only interpreter that
+ * has the module.
+ */
+extern struct core *core_only;
 struct core *core_of(PyObject *self);
 struct core *core_of_type(PyTypeObject *type);
 /* Of the module; NULL with an exception: it was made, but not executed. */
@@ -313,9 +318,7 @@ PyTypeObject *pool_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
-PyTypeObject *timeline_type_make(PyObject *module);
 PyTypeObject *graph_node_type_make(PyObject *module);
-PyTypeObject *event_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
 PyTypeObject *broker_type_make(PyObject *module);
 PyTypeObject *watch_type_make(PyObject *module);
@@ -342,9 +345,13 @@ PyObject **stream_ready(struct core *core, PyObject *value);
 PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);
 PyObject *device_object(struct core *core, ww_device *device);
 PyObject *memory_object(struct core *core, ww_memory *memory);
+PyObject *broker_object(struct core *core, ww_broker *broker);
+
+/* warpway.pyx and its files; core: core_only */
 PyObject *timeline_object(struct core *core, ww_timeline *timeline);
 PyObject *event_object(struct core *core, ww_event *event);
-PyObject *broker_object(struct core *core, ww_broker *broker);
+/* A value of a timeline. For "O&", into a uint64_t. */
+int timeline_convert_value(PyObject *value, void *out_value);
 
 /* --- token.c --- */
 

@@ -2,7 +2,7 @@
 /*
  * graph.c - warpway.GraphNode: nodes of CUDA graphs that signal timelines and wait for them
  */
-#include "sync.h"
+#include "core.h"
 
 static void *node_ref(void *object)
 {

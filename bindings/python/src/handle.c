@@ -8,6 +8,21 @@
  */
 #include "core.h"
 
+/* The nouns of warpway.pyx. */
+#define HANDLE_CLASS(name, noun)                  \
+	static void *name##_ref(void *object)     \
+	{                                         \
+		return ww_##name##_ref(object);   \
+	}                                         \
+	static void *name##_unref(void *object)   \
+	{                                         \
+		return ww_##name##_unref(object); \
+	}                                         \
+	const struct handle_class name##_class = {noun, name##_ref, name##_unref};
+
+HANDLE_CLASS(event, "Event")
+HANDLE_CLASS(timeline, "Timeline")
+
 PyMemberDef handle_members[] = {
 	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle, weakrefs), READONLY, NULL},
 	{NULL},

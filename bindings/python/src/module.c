@@ -225,9 +225,7 @@ static const struct type_maker makers[] = {
 	{CORE_ARRAY, array_type_make},
 	{CORE_EXPORTER, exporter_type_make},
 	{CORE_TOKEN, token_type_make},
-	{CORE_TIMELINE, timeline_type_make},
 	{CORE_GRAPH_NODE, graph_node_type_make},
-	{CORE_EVENT, event_type_make},
 	{CORE_BARRIER, barrier_type_make},
 	{CORE_BROKER, broker_type_make},
 	{CORE_WATCH, watch_type_make},
@@ -241,6 +239,47 @@ static const struct type_maker makers[] = {
 	{CORE_FUNCTION, function_type_make},
 	{CORE_TICKET, ticket_type_make},
 };
+
+/*
+ * The nouns that are written in Cython. Its module lies in this library, and nothing else can
+ * import it.
+ */
+static const struct {
+	enum core_type type;
+	const char *name;
+} cython_types[] = {{CORE_EVENT, "Event"}, {CORE_TIMELINE, "Timeline"}};
+
+#define CYTHON_TYPES (sizeof(cython_types) / sizeof(cython_types[0]))
+
+struct core *core_only;
+
+PyMODINIT_FUNC PyInit_warpway(void);
+
+/* Return: a module that is executed; NULL with an exception. */
+static PyObject *make_cython(PyObject *module)
+{
+	PyObject *definition = PyInit_warpway();
+	PyObject *spec = definition ? PyObject_GetAttrString(module, "__spec__") : NULL;
+	PyObject *made = spec ? PyModule_FromDefAndSpec((PyModuleDef *)definition, spec) : NULL;
+
+	Py_XDECREF(spec);
+	if (made && PyModule_ExecDef(made, (PyModuleDef *)definition) < 0)
+		Py_CLEAR(made);
+	return made;
+}
+
+static int add_cython(struct core *core)
+{
+	core->cython = make_cython(core->module);
+	for (size_t i = 0; core->cython && i < CYTHON_TYPES; i++) {
+		PyObject *type = PyObject_GetAttrString(core->cython, cython_types[i].name);
+
+		core->types[cython_types[i].type] = (PyTypeObject *)type;
+		if (!type || PyModule_AddType(core->module, (PyTypeObject *)type) < 0)
+			return -1;
+	}
+	return core->cython ? 0 : -1;
+}
 
 static int add_types(struct core *core)
 {
@@ -270,7 +309,8 @@ static int module_exec(PyObject *module)
 		return -1;
 	}
 	core->module = module;
-	if (errors_add(core) < 0 || add_types(core) < 0)
+	core_only = core;
+	if (errors_add(core) < 0 || add_types(core) < 0 || add_cython(core) < 0)
 		return -1;
 	return PyModule_AddIntConstant(module, "MAX_DIMS", WW_ARRAY_DIMS);
 }
@@ -284,6 +324,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	for (size_t i = 0; i < CORE_ERRORS; i++)
 		Py_VISIT(core->errors[i]);
 	Py_VISIT(core->dtype_text);
+	Py_VISIT(core->cython);
 	Py_VISIT(core->unpickle);
 	Py_VISIT(core->ready);
 	return 0;
@@ -298,6 +339,7 @@ static int module_clear(PyObject *module)
 	for (size_t i = 0; i < CORE_ERRORS; i++)
 		Py_CLEAR(core->errors[i]);
 	Py_CLEAR(core->dtype_text);
+	Py_CLEAR(core->cython);
 	Py_CLEAR(core->unpickle);
 	Py_CLEAR(core->ready);
 	return 0;

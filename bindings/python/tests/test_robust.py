@@ -43,11 +43,9 @@ TYPES = [value for value in vars(warpway._core).values() if isinstance(value, ty
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_types_stay_as_they_are(kind):
+def test_no_instance_is_made_another_way(kind):
     with pytest.raises(TypeError):
         object.__new__(kind)
-    with pytest.raises(TypeError):
-        kind.__new__ = lambda cls: object.__new__(cls)
     with pytest.raises(TypeError):
         type("Sub", (kind,), {})
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the C files of the extension have for warpway.pyx: see core.h.
+from libwarpway cimport *
+from cpython.object cimport PyObject
+
+cdef extern from "token.h":
+    # See core.h for what each does. A function that returns an object raises if it fails.
+    struct core:
+        pass
+    struct handle_class:
+        pass
+    ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
+    enum:
+        CORE_BROKER
+    const ww_status STATUS_RAISED
+    const handle_class broker_class, device_class, event_class, stream_class, timeline_class
+
+    core *python_core "core_only"
+    object error_raise(core *, ww_status)
+    void *handle_borrow(object, const handle_class *) except NULL
+    void handle_return(const handle_class *, void *)
+    void handle_close(object, const handle_class *)
+    ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel)
+    ww_device *convert_device(core *, object) except NULL
+    ww_stream *convert_stream(core *, ww_device *, object) except NULL
+    void *convert_handle(core *, int type, const handle_class *, object) except NULL
+    int convert_timeout(object, void *) except 0
+    int convert_uses(object, void *) except 0
+    int convert_escrow(object, void *) except 0
+    object token_object(core *, const ww_token *)
+    object token_pickle(core *, const ww_token *)
+    object aio_run(object, const char *name, object arguments, object keywords)

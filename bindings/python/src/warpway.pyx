@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""warpway.pyx - the part of the extension that is written in Cython, one file for each noun
+
+An instance is a handle, laid out as `struct handle` (core.h): the files in C use it as one. A method borrows the
+object: so another thread can close the handle while the GIL is released. Whatever may reach a driver runs without the
+GIL: the driver may wait for a function that a stream calls, and that needs the GIL.
+"""
+cimport cython
+from operator import index
+
+from cpython.bytes cimport PyBytes_FromObject
+from libc.string cimport memcpy, memset
+
+from core cimport *
+from libwarpway cimport *
+
+cdef extern from *:
+    """
+    /* A struct of the library, zeroed, that says its size. */
+    #define CLEAR(params) (memset(&(params), 0, sizeof(params)), (void)((params).struct_size = sizeof(params)))
+    """
+    void CLEAR(...)
+
+
+cdef inline int check(ww_status status) except -1:
+    """Raises the exception of a status; for functions that say no more than whether they did it."""
+    if status != WW_OK:
+        error_raise(python_core, status)
+    return 0
+
+
+cdef inline bint is_ready(ww_status status) except -1:
+    """The same for one that says whether something has happened."""
+    if status < 0:
+        error_raise(python_core, status)
+    return status == WW_OK
+
+
+cdef inline aio():
+    """The module that the methods which return coroutines use. It, and asyncio, are imported by the first of them."""
+    import warpway.aio
+    return warpway.aio
+
+
+cdef inline str word(uint32_t value, tuple words):
+    """The word with this number; '' for a number that has none."""
+    return words[value] if value < <size_t>len(words) else ""
+
+
+cdef inline str text(const char *bytes):
+    return bytes.decode("utf-8", "replace")
+
+
+include "sync.pxi"
+include "event.pxi"
+include "timeline.pxi"
