@@ -127,7 +127,8 @@ static bool apply_key(struct core *core, struct ww_array *view, PyObject *key, P
 		return apply_new(core, view, (*dim)++);
 	if (PySlice_Check(key))
 		return apply_slice(core, view, (*dim)++, key);
-	if (PyBool_Check(key) || !PyIndex_Check(key)) {
+	if (PyBool_Check(key) || !PyIndex_Check(key) ||
+		(Py_TYPE(key) == core->types[CORE_ARRAY] && array_of(key)->ndim > 0)) {
 		PyErr_Format(PyExc_IndexError,
 			"an Array is indexed by integers, slices, None and ... only, which make views, not by "
 			"%R",

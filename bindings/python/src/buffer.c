@@ -20,6 +20,7 @@
 struct exporter {
 	PyObject_HEAD
 	PyObject *memory; /* a reference of the Memory */
+	PyObject *owner;  /* its owner, who may give the bytes to others; a reference, or NULL */
 	ww_memory *bytes; /* a reference */
 	char *start;      /* of the memory, for the CPU */
 	bool is_read_only;
@@ -53,9 +54,16 @@ static bool asks(int flags, int wanted)
 	return (flags & wanted) == wanted;
 }
 
-bool buffer_keeps_asked(int flags)
+bool buffer_may_keep_asked(int flags)
 {
-	return flags & PyBUF_ANY_CONTIGUOUS & ~PyBUF_STRIDES;
+	return (flags & ~PyBUF_WRITABLE) == PyBUF_ANY_CONTIGUOUS;
+}
+
+/* NumPy asks for writable bytes first; others, such as PyArrow, ask like its second request. */
+static bool keeps_asked(const struct exporter *exporter, int flags)
+{
+	return buffer_may_keep_asked(flags) &&
+		(exporter->is_read_only || asks(flags, PyBUF_WRITABLE));
 }
 
 /* --- one that exports --- */
@@ -64,6 +72,7 @@ static int exporter_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(((struct exporter *)self)->memory);
+	Py_VISIT(((struct exporter *)self)->owner);
 	return 0;
 }
 
@@ -81,6 +90,7 @@ static void exporter_dealloc(PyObject *self)
 		memory->exporters--;
 		memory_leave(exporter->memory, false);
 	}
+	Py_XDECREF(exporter->owner);
 	instance_free(self);
 }
 
@@ -172,6 +182,7 @@ static PyObject *exporter_new(PyObject *memory, ww_memory *bytes, const struct w
 	if (!made)
 		return NULL;
 	made->memory = Py_NewRef(memory);
+	made->owner = Py_XNewRef(((struct memory_handle *)memory)->owner);
 	made->bytes = bytes;
 	made->start = info->host_pointer;
 	made->is_read_only = info->access == WW_ACCESS_READ;
@@ -231,7 +242,7 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
 		result = PyObject_GetBuffer(exporter, view, flags);
 	else
 		error_raise(core_of(self), status);
-	if (result == 0 && buffer_keeps_asked(flags) && !array->asked) {
+	if (result == 0 && keeps_asked((struct exporter *)exporter, flags) && !array->asked) {
 		struct exporter *asked = (struct exporter *)exporter;
 
 		asked->is_asked = true;
@@ -263,7 +274,7 @@ int memory_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	if (!exporter)
 		return -1;
 	result = PyObject_GetBuffer(exporter, view, flags);
-	if (result == 0 && buffer_keeps_asked(flags) && !handle->asked) {
+	if (result == 0 && keeps_asked((struct exporter *)exporter, flags) && !handle->asked) {
 		/* Not the exporter, which keeps the Memory. */
 		handle->asked = ww_memory_ref(((struct exporter *)exporter)->bytes);
 		handle->askers++;

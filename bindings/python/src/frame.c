@@ -299,14 +299,14 @@ static PyObject *get_cuda_interface(PyObject *self, void *unused)
 /* The view is one of the Array, and keeps the slot. What keeps the Frame alone would not. */
 int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
-	PyObject *array = buffer_keeps_asked(flags) ? NULL : frame_array(self);
+	PyObject *array = buffer_may_keep_asked(flags) ? NULL : frame_array(self);
 	int result;
 
 	view->obj = NULL;
-	if (buffer_keeps_asked(flags))
+	if (buffer_may_keep_asked(flags))
 		PyErr_SetString(PyExc_BufferError,
-			"numpy.ndarray(..., buffer=frame) would keep the frame, but not its slot: use "
-			"numpy.asarray(frame), or buffer=memoryview(frame)");
+			"who asks for the buffer like this, as numpy.ndarray(..., buffer=frame), may keep the "
+			"frame, but not its slot: use numpy.asarray(frame), or memoryview(frame) as the buffer");
 	result = array ? PyObject_GetBuffer(array, view, flags) : -1;
 	Py_XDECREF(array);
 	return result;

@@ -318,6 +318,7 @@ static void memory_dealloc(PyObject *self)
 	memory_drop_hold((struct memory_handle *)self);
 	memory_release(self, memory_releasing(self));
 	memory_return(((struct memory_handle *)self)->asked);
+	Py_CLEAR(((struct memory_handle *)self)->owner);
 	Py_CLEAR(((struct memory_handle *)self)->name);
 	handle_dealloc(self, memory_releasing(self));
 }

@@ -153,7 +153,7 @@ PyObject *memory_readinto(PyObject *self, PyObject *arguments, PyObject *keyword
 /* buffer.c: its bytes in place */
 int memory_getbuffer(PyObject *self, Py_buffer *view, int flags);
 /* Whether the consumer of a buffer may keep the object that it asks, and release the buffer. */
-bool buffer_keeps_asked(int flags);
+bool buffer_may_keep_asked(int flags);
 /*
  * Of the types that are asked, and never called. np.frombuffer() keeps a memoryview of such a type,
  * and of another one the object itself.

@@ -75,13 +75,14 @@ void memory_mark_put(PyObject *self)
 	handle->put_frame = current_line(&handle->put_line);
 }
 
-/* Whether it was an argument of put(), and nobody else has it. */
+/* Whether it was an argument of put(), and nobody else in this process has the memory. */
 static bool was_put_now(const struct memory_handle *handle)
 {
 	int line;
 
-	return handle->put_frame && handle->base.object && Py_IsInitialized() &&
-		current_line(&line) == handle->put_frame && line == handle->put_line;
+	return handle->put_frame && handle->base.object && handle->at_made && !handle->is_exposed &&
+		Py_IsInitialized() && current_line(&line) == handle->put_frame &&
+		line == handle->put_line;
 }
 
 void memory_warn_of_put(PyObject *self)
@@ -219,7 +220,8 @@ void memory_release(PyObject *self, const struct handle_class *class)
 	if (handle->is_lent && handle->base.object)
 		memory_linger(self);
 	handle_close(self, class);
-	Py_CLEAR(handle->owner);
+	if (!handle->asked) /* else until it is freed */
+		Py_CLEAR(handle->owner);
 }
 
 bool memory_is_unused(PyObject *self)

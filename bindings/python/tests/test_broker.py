@@ -322,7 +322,9 @@ def test_what_nobody_keeps_is_warned_of(broker, name, device):
         broker.put(name, array[0])
         broker.put(f"{name}/kept", warpway.zeros(3, device=device), life="kept")
         broker.put(f"{name}/owner", pool.empty(3, "uint8"))
-        del array
+        other = warpway.zeros(3, device=device)
+        broker.put(f"{name}/found", warpway.Memory.find(other.pointer)[0])
+        del array, other
         assert len(broker.list(name)) == 2 and others == []
 
 

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -36,6 +37,22 @@ def take(pool, kind):
     if kind == "memory":
         return array.memory
     return array[:] if kind == "view" else array
+
+
+@pytest.fixture
+def consumer_of_buffers():
+    """Asks for contiguous bytes; the buffer is released with what it returns."""
+    api = ctypes.pythonapi
+
+    class View:
+        def __init__(self, x):
+            self.buffer = (ctypes.c_char * 256)()  # a Py_buffer has 80
+            assert api.PyObject_GetBuffer(ctypes.py_object(x), self.buffer, 0x98) == 0  # PyBUF_ANY_CONTIGUOUS
+
+        def __del__(self):
+            api.PyBuffer_Release(self.buffer)
+
+    return View
 
 
 def of_object(x):
@@ -83,6 +100,34 @@ def test_views_keep_the_bytes_alone(pool, kind, make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         take(pool, kind).close()
+
+
+@pytest.mark.parametrize("make", [np.asarray, of_object])
+def test_owner_of_the_bytes_stays_with_the_views(pool, device, make):
+    """A producer of DLPack may give the bytes to others once its tensor is deleted."""
+    if device != "host":
+        pytest.skip("NumPy's tensors are of the CPU, and are copied to a GPU")
+    producer = np.asarray(take(pool, "array"))
+    seen = weakref.ref(producer)
+    array = warpway.from_dlpack(producer, device=device)
+    view = make(array)
+    del producer
+    with pytest.warns(ResourceWarning):
+        array.close()
+    assert seen() is not None
+    del view, array
+    assert seen() is None
+
+
+def test_request_as_of_pyarrow_is_a_view(pool, consumer_of_buffers):
+    """It asks like NumPy, but for no writable bytes first, and keeps the view."""
+    array = take(pool, "array")
+    view = consumer_of_buffers(array)
+    del view
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        array.close()
+    take(pool, "array").close()
 
 
 def test_buffer_that_was_used(pool, tmp_path):
@@ -148,7 +193,7 @@ def test_frame_refuses_who_would_keep_it_alone(ends):
     producer, consumer = ends
     publish(producer, 5)
     frame = consumer.receive()
-    with pytest.raises(BufferError, match=r"use numpy.asarray\(frame\), or buffer=memoryview\(frame\)"):
+    with pytest.raises(BufferError, match=r"use numpy.asarray\(frame\), or memoryview\(frame\) as the buffer"):
         np.ndarray(4, "u1", buffer=frame)
     for view in (np.ndarray(4, "u1", buffer=frame.array), np.ndarray(4, "u1", buffer=memoryview(frame)),
                  np.frombuffer(frame, "u1")):  # fmt: skip
