@@ -55,8 +55,8 @@ configure:
 		$(QUIETLY) meson setup --reconfigure $(BUILD); \
 	fi
 	@$(SOURCES) >$(BUILD)/sources
-SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bindings/java examples/heat \( -name '*.c' -o -name '*.py' -o -name '*.pyi' -o -name '*.java' \) \
-	| LC_ALL=C sort; scripts/find-python; }
+SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bindings/java examples/heat \( -name '*.c' -o -name '*.py' -o -name '*.pyi' -o -name '*.java' -o -name '*.p[xy][xid]' \) \
+	| LC_ALL=C sort; scripts/find-python; scripts/find-cython; }
 
 build: configure ## build the library, the tool and the tests, in build/
 	@echo "building $(BUILD)"
