@@ -210,11 +210,20 @@ static PyObject *import_without_copy(struct core *core, ww_device *device, PyObj
 
 /* --- ... with a copy --- */
 
-/* The copy reads the address of the tensor by the device that the object said. */
+static bool is_of_cpu(int type)
+{
+	return type == DL_CPU || type == DL_CUDA_HOST;
+}
+
+/*
+ * The copy reads the address of the tensor by the device that the object said. Both the CPU and a
+ * GPU can read pinned memory, which torch calls pinned in one place and the CPU's in the other.
+ */
 static bool is_at(const struct dl_tensor *tensor, const struct place *place)
 {
-	if (tensor->device_type == place->type &&
-		(tensor->device_type == DL_CPU || tensor->device_id == place->id))
+	if (is_of_cpu(tensor->device_type)
+			? is_of_cpu(place->type)
+			: tensor->device_type == place->type && tensor->device_id == place->id)
 		return true;
 	PyErr_Format(PyExc_BufferError,
 		"__dlpack_device__ says (%d, %d), but the tensor of __dlpack__ is on (%d, %d)",

@@ -362,6 +362,14 @@ def test_copy_of_a_tensor_on_another_device_than_said(gpu):
             warpway.from_dlpack(Wrong(array, place), copy=True)
 
 
+def test_copy_of_pinned_memory_that_its_tensor_calls_that_of_the_cpu(gpu):
+    """As torch."""
+    array = warpway.zeros(4, device="host")
+    np.asarray(array)[:] = 7
+    copy = warpway.from_dlpack(Wrong(array, (3, 0)), copy=True)
+    assert copy.device.selector == gpu and (read(copy) == 7).all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", [("x", "f4")]], ids=str)
 def test_masked_elements(dtype):
     masked = np.ma.zeros(3, dtype)
