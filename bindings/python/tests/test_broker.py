@@ -116,6 +116,7 @@ def sockets():
 
 
 def use_and_close(_, device):
+    warpway.Stream(device).close()  # the driver keeps a socket from its first use on
     before = sockets()
     with warpway.Broker() as broker:
         connected = sockets()

@@ -34,6 +34,17 @@ class OtherStream:
 # --- one process ---
 
 
+def test_instance_that_was_not_constructed_is_closed():
+    made = warpway.Timeline.__new__(warpway.Timeline)
+    assert made.closed
+    for use in (made.query, made.signal, made.wait):
+        with pytest.raises(ValueError, match="closed"):
+            use(1)
+    made.__init__(3)
+    made.__init__(5)
+    assert made.completed == 5
+
+
 def test_value_grows_by_signals():
     with warpway.Timeline(3) as timeline:
         assert (timeline.completed, timeline.submitted) == (3, 3)
