@@ -305,8 +305,8 @@ int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	view->obj = NULL;
 	if (buffer_may_keep_asked(flags))
 		PyErr_SetString(PyExc_BufferError,
-			"who asks for the buffer like this, as numpy.ndarray(..., buffer=frame), may keep the "
-			"frame, but not its slot: use numpy.asarray(frame), or memoryview(frame) as the buffer");
+			"such a request, as of numpy.ndarray(..., buffer=frame), may keep the frame, but not its "
+			"slot: use numpy.asarray(frame), or memoryview(frame) as the buffer");
 	result = array ? PyObject_GetBuffer(array, view, flags) : -1;
 	Py_XDECREF(array);
 	return result;

@@ -241,8 +241,8 @@ static const struct type_maker makers[] = {
 };
 
 /*
- * The nouns that are written in Cython. Its module lies in this library, and nothing else can
- * import it.
+ * The types that are written in Cython. They belong to a module of their own in this shared object,
+ * which only make_cython() loads.
  */
 static const struct {
 	enum core_type type;
