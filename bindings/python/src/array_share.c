@@ -133,6 +133,7 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 
 	(void)unused;
 	if (!memory_export_pickle(instance(self)->memory, &params, &token, &sent))
-		return NULL;
-	return token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent);
+		return late_note(self, NULL);
+	return late_note(self,
+		token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent));
 }

@@ -384,6 +384,8 @@ static PyObject *barrier_reduce(PyObject *self, PyObject *unused)
 	return get ? Py_BuildValue("(N(s))", get, handle->name) : NULL;
 }
 
+REDUCE_NOTED(barrier_reduce)
+
 /* --- what it is --- */
 
 /* Before it is a member: nothing but what is known. */
@@ -553,7 +555,7 @@ static PyMethodDef methods[] = {
 		"Rounds in which this member has arrived end as if it had stayed; later ones raise\n"
 		"`PeerLost` in the others. While another thread waits, the member leaves when that wait\n"
 		"ends."},
-	{"__reduce__", barrier_reduce, METH_NOARGS, NULL},
+	{"__reduce__", barrier_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", barrier_close, METH_VARARGS, NULL},
 	{NULL},

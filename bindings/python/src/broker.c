@@ -148,6 +148,8 @@ static PyObject *broker_reduce(PyObject *self, PyObject *unused)
 		"a Broker cannot be pickled: send its address, and have the receiver call Broker(address)");
 }
 
+REDUCE_NOTED(broker_reduce)
+
 /* --- what it is --- */
 
 static PyObject *get_address(PyObject *self, void *unused)
@@ -321,7 +323,7 @@ static PyMethodDef methods[] = {
 		"Release the broker. May be called twice.\n\n"
 		"The connection stays open as long as this process has an object of this broker. When it\n"
 		"closes, the objects of life 'owner' that this process has put end."},
-	{"__reduce__", broker_reduce, METH_NOARGS, NULL},
+	{"__reduce__", broker_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", broker_close, METH_VARARGS, NULL},
 	{NULL},

@@ -339,6 +339,8 @@ static PyObject *channel_reduce(PyObject *self, PyObject *unused)
 	return export_channel(self, &call, NULL) ? token_pickle(core_of(self), &call.token) : NULL;
 }
 
+REDUCE_NOTED(channel_reduce)
+
 /* --- what it is --- */
 
 static const char *const policies[] = {"", "block", "drop-oldest", "latest"};
@@ -624,7 +626,7 @@ static PyMethodDef methods[] = {
 		"_next($self, /, *, timeout=None, cancel=None)\n--\n\nThe next frame of an iteration."},
 	{"_put_back", channel_put_back, METH_O,
 		"_put_back($self, frame, /)\n--\n\nHave the next call receive this frame."},
-	{"__reduce__", channel_reduce, METH_NOARGS, NULL},
+	{"__reduce__", channel_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", channel_close, METH_VARARGS, NULL},
 	{NULL},

@@ -394,6 +394,25 @@ PyObject *graph_launch(PyObject *module, PyObject *arguments, PyObject *keywords
 PyObject *capture_begin(PyObject *module, PyObject *unused);
 PyObject *capture_end(PyObject *module, PyObject *unused);
 
+/* --- late.c: threads of multiprocessing that pickle what the program gave them before --- */
+
+/* Whether this process has one. */
+bool late_threads_live(void);
+/*
+ * The end of every __reduce__: a failure in such a thread is noted, to be told at exit.
+ * @pickle: what __reduce__ returns. Return: @pickle
+ */
+PyObject *late_note(PyObject *self, PyObject *pickle);
+/* A function of the module: a process that would end with 0 by exit() ends with 1. */
+PyObject *late_fail_at_exit(PyObject *module, PyObject *unused);
+
+/* NAME_noted(): the method NAME() with late_note() at its end. */
+#define REDUCE_NOTED(name)                                              \
+	static PyObject *name##_noted(PyObject *self, PyObject *unused) \
+	{                                                               \
+		return late_note(self, name(self, unused));             \
+	}
+
 /* --- torch_allocator.c: functions of the module --- */
 
 /* set_torch_pool(index, pool): the pool of torch's allocator for the device with this index. */

@@ -177,8 +177,10 @@ cdef class Event:
 
     # Which device is to open it only the receiver knows.
     def __reduce__(self):
-        raise TypeError("an Event cannot be pickled: send event.token().to_bytes(), and have the receiver call "
-                        "Token(data).open(device=...); or use a Timeline")
+        error = TypeError("an Event cannot be pickled: send event.token().to_bytes(), and have the receiver call "
+                          "Token(data).open(device=...); or use a Timeline")
+        note_late("Event", error)
+        raise error
 
     def __enter__(self):
         return self

@@ -653,6 +653,8 @@ static PyObject *frame_reduce(PyObject *self, PyObject *unused)
 		class_of(self)->handle->noun);
 }
 
+REDUCE_NOTED(frame_reduce)
+
 /* How it has ended; "": it has not. */
 static const char *end_word(PyObject *self)
 {
@@ -720,7 +722,7 @@ PyMethodDef frame_methods[] = {
 	{"__array__", KEYWORDS(frame_numpy), METH_VARARGS | METH_KEYWORDS,
 		"__array__($self, /, dtype=None, *, copy=None)\n--\n\n"
 		"The frame for NumPy: the same bytes, read-only if it was received. It keeps the slot."},
-	{"__reduce__", frame_reduce, METH_NOARGS, NULL},
+	{"__reduce__", frame_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", frame_enter, METH_NOARGS, NULL},
 	{"__exit__", frame_exit, METH_VARARGS, NULL},
 	{NULL},

@@ -339,6 +339,6 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused)
 
 	(void)unused;
 	if (!memory_export_pickle(self, &params, &token, &sent))
-		return NULL;
-	return token_pickle_ready(core_of(self), &token, &none, &sent);
+		return late_note(self, NULL);
+	return late_note(self, token_pickle_ready(core_of(self), &token, &none, &sent));
 }

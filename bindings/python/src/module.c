@@ -201,6 +201,8 @@ static PyMethodDef functions[] = {
 	{"capture_begin", capture_begin, METH_NOARGS,
 		"capture_begin()\n--\n\nThe beginning of `capturing`."},
 	{"capture_end", capture_end, METH_NOARGS, "capture_end()\n--\n\nThe end of `capturing`."},
+	{"_fail_at_exit", late_fail_at_exit, METH_NOARGS,
+		"_fail_at_exit()\n--\n\nThis process ends with status 1, if it would end with 0 by exit()."},
 	{"set_torch_pool", torch_pool_set, METH_VARARGS,
 		"set_torch_pool(index, pool, /)\n--\n\n"
 		"The pool from which torch's allocator takes memory of the device with this index."},

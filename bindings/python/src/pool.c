@@ -172,6 +172,8 @@ static PyObject *pool_reduce(PyObject *self, PyObject *unused)
 	return pool_export(self, &call) ? token_pickle(core_of(self), &call.token) : NULL;
 }
 
+REDUCE_NOTED(pool_reduce)
+
 struct import_call {
 	ww_device *device;
 	const struct ww_token *token;
@@ -552,7 +554,7 @@ static PyMethodDef methods[] = {
 	{"close", pool_close, METH_NOARGS,
 		"close($self, /)\n--\n\n"
 		"Release the pool. May be called twice. The pool ends with its last slice."},
-	{"__reduce__", pool_reduce, METH_NOARGS, NULL},
+	{"__reduce__", pool_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", pool_close, METH_VARARGS, NULL},
 	{NULL},

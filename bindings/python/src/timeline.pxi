@@ -262,19 +262,11 @@ cdef class Timeline:
         return make_token(self, &timeline_class, run_timeline_export, uses, escrow, broker, cancel)
 
     def __reduce__(self):
-        cdef Export call
-        if not self.object:
-            raise ValueError("this Timeline is closed, so it cannot be pickled. multiprocessing.Queue pickles in "
-                             "a thread, after put() has returned: keep it open until the other process has it")
-        call.broker = NULL
-        CLEAR(call.params)
-        call.params.uses = 1
-        call.object = handle_borrow(self, &timeline_class)
         try:
-            check(wait_run(python_core, run_timeline_export, &call, 0, NULL))
-        finally:
-            handle_return(&timeline_class, call.object)
-        return token_pickle(python_core, &call.token)
+            return reduce_timeline(self)
+        except Exception as error:
+            note_late("Timeline", error)
+            raise
 
     def close(self):
         """Release the timeline. May be called twice.
@@ -367,3 +359,19 @@ cdef ww_timeline_info timeline_info(Timeline self) except *:
     finally:
         handle_return(&timeline_class, timeline)
     return info
+
+
+cdef object reduce_timeline(Timeline self):
+    cdef Export call
+    if not self.object:
+        raise ValueError("this Timeline is closed, so it cannot be pickled. multiprocessing.Queue pickles in "
+                         "a thread, after put() has returned: keep it open until the other process has it")
+    call.broker = NULL
+    CLEAR(call.params)
+    call.params.uses = 1
+    call.object = handle_borrow(self, &timeline_class)
+    try:
+        check(wait_run(python_core, run_timeline_export, &call, 0, NULL))
+    finally:
+        handle_return(&timeline_class, call.object)
+    return token_pickle(python_core, &call.token)

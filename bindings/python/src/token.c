@@ -498,6 +498,8 @@ static PyObject *token_reduce(PyObject *self, PyObject *unused)
 		&instance->sent);
 }
 
+REDUCE_NOTED(token_reduce)
+
 static PyObject *token_compare(PyObject *self, PyObject *other, int op)
 {
 	bool same;
@@ -633,7 +635,7 @@ static PyMethodDef methods[] = {
 		"from_bytes($type, data, /)\n--\n\n"
 		"The token of bytes that may come from anywhere; or of its text.\n\n"
 		"Raises\n------\nProtocolError\n    These bytes are no token, or damaged."},
-	{"__reduce__", token_reduce, METH_NOARGS, NULL},
+	{"__reduce__", token_reduce_noted, METH_NOARGS, NULL},
 	{NULL},
 };
 

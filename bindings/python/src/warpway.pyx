@@ -6,6 +6,7 @@ object: so another thread can close the handle while the GIL is released. Whatev
 GIL: the driver may wait for a function that a stream calls, and that needs the GIL.
 """
 cimport cython
+import sys
 from operator import index
 
 from cpython.bytes cimport PyBytes_FromObject
@@ -40,6 +41,14 @@ cdef inline aio():
     """The module that the methods which return coroutines use. It, and asyncio, are imported by the first of them."""
     import warpway.aio
     return warpway.aio
+
+
+cdef int note_late(str noun, error) except -1:
+    """A failure of __reduce__ in a thread of multiprocessing is told at exit: see late.c."""
+    if "multiprocessing.queues" in sys.modules:
+        from warpway import _late
+        _late.note(noun, error)
+    return 0
 
 
 cdef inline str word(uint32_t value, tuple words):

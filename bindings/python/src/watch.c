@@ -137,6 +137,8 @@ static PyObject *watch_reduce(PyObject *self, PyObject *unused)
 		"a Watch cannot be pickled: have the receiver call Broker.watch()");
 }
 
+REDUCE_NOTED(watch_reduce)
+
 /* --- waiting --- */
 
 struct next_call {
@@ -356,7 +358,7 @@ static PyMethodDef methods[] = {
 		"An iteration that waits ends; `next` raises ValueError."},
 	{"_put_back", watch_put_back, METH_O,
 		"_put_back($self, event, /)\n--\n\nHave a later call give this event first."},
-	{"__reduce__", watch_reduce, METH_NOARGS, NULL},
+	{"__reduce__", watch_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", watch_close, METH_VARARGS, NULL},
 	{NULL},

@@ -112,6 +112,8 @@ static PyObject *queue_reduce(PyObject *self, PyObject *unused)
 	return ask(self, &call, NULL) ? token_pickle(core_of(self), &call.token) : NULL;
 }
 
+REDUCE_NOTED(queue_reduce)
+
 /* --- what it is --- */
 
 static ww_status get_info(struct channel_state *state, void *call, uint64_t timeout_ns,
@@ -281,7 +283,7 @@ static PyMethodDef methods[] = {
 		"_next($self, /, *, timeout=None, cancel=None)\n--\n\nThe next frame of an iteration."},
 	{"_put_back", channel_put_back, METH_O,
 		"_put_back($self, frame, /)\n--\n\nHave the next call receive this frame."},
-	{"__reduce__", queue_reduce, METH_NOARGS, NULL},
+	{"__reduce__", queue_reduce_noted, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", channel_close, METH_VARARGS, NULL},
 	{NULL},

@@ -116,6 +116,7 @@ from warpway._core import (
     set_log,
     wait_any,
 )
+from warpway import _late  # noqa: F401
 from warpway._arrays import empty, share, zeros
 from warpway._captures import capturing
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * late.c - threads that pickle later than the program thinks, see warpway/_late.py
+ */
+#include "core.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* All such threads serve a queue of this module. At the end of Python there are no modules. */
+static bool has_queues(void)
+{
+	return Py_IsInitialized() &&
+		PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.queues");
+}
+
+/* Calls a function of warpway._late, which may fail at the end of Python. */
+static bool call_late(const char *name, PyObject *arguments)
+{
+	PyObject *module = PyImport_ImportModule("warpway._late");
+	PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+	PyObject *answer = function ? PyObject_Call(function, arguments, NULL) : NULL;
+	bool is_true = answer == Py_True;
+
+	if (!answer)
+		PyErr_Clear();
+	Py_XDECREF(answer);
+	Py_XDECREF(function);
+	Py_XDECREF(module);
+	return is_true;
+}
+
+bool late_threads_live(void)
+{
+	PyObject *none;
+	bool do_live;
+
+	if (!has_queues())
+		return false;
+	none = PyTuple_New(0);
+	do_live = none && call_late("lives", none);
+	Py_XDECREF(none);
+	return do_live;
+}
+
+PyObject *late_note(PyObject *self, PyObject *pickle)
+{
+	PyObject *type, *value, *traceback, *arguments;
+
+	if (pickle || !has_queues())
+		return pickle;
+	PyErr_Fetch(&type, &value, &traceback);
+	PyErr_NormalizeException(&type, &value, &traceback);
+	arguments = Py_BuildValue("(NO)",
+		PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__"), value);
+	if (arguments)
+		call_late("note", arguments);
+	else
+		PyErr_Clear();
+	Py_XDECREF(arguments);
+	PyErr_Restore(type, value, traceback);
+	return NULL;
+}
+
+/* Of glibc. With another C library such a process keeps its status. */
+int on_exit(void (*function)(int status, void *context), void *context) __attribute__((weak));
+
+static void fail(int status, void *unused)
+{
+	(void)unused;
+	if (status != 0)
+		return;
+	(void)fflush(NULL);
+	_exit(1);
+}
+
+PyObject *late_fail_at_exit(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (on_exit)
+		(void)on_exit(fail, NULL);
+	Py_RETURN_NONE;
+}
