@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy arrays through a multiprocessing.Queue: no number is copied, and none is pickled.
 
-The parent fills arrays with NumPy and puts a token of each into a queue. The child gets an Array of
+The parent fills arrays with NumPy and puts them into a queue. The child gets an Array of
 the same bytes, and changes them in place.
 """
 
@@ -28,17 +28,16 @@ def main():
     process = context.Process(target=child, args=(requests, answers))
     process.start()
 
-    # A token keeps the memory until the child has opened it, so the array may be closed at once.
-    # A queue pickles in a thread: it could find an array closed that was put itself.
+    # The memory stays until the child has closed the array, so it may be closed here at once.
     for i in range(3):
         array = warpway.zeros(SHAPE, "float32", device="host")
         np.asarray(array)[:] = i
-        requests.put(array.token())
+        requests.put(array)
         array.close()
         shape, dtype, total = answers.get()
         assert (shape, dtype, total) == (SHAPE, "float32", 2.0 * i * SHAPE[0] * SHAPE[1])
 
-    # An array that stays open may be put itself. The child's changes are seen here, too.
+    # The child's changes are seen here, too.
     with warpway.zeros(SHAPE, "float32", device="host") as array:
         numbers = np.asarray(array)
         numbers[:] = 7

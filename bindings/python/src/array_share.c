@@ -120,6 +120,13 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 	return made;
 }
 
+/* A view that has ended is pickled by a thread that does so later, as a Memory: see late.c. */
+static PyObject *memory_to_pickle(PyObject *self)
+{
+	return instance(self)->former && late_threads_live() ? instance(self)->former
+							     : instance(self)->memory;
+}
+
 PyObject *array_reduce(PyObject *self, PyObject *unused)
 {
 	const struct ww_export_params params = {
@@ -132,7 +139,7 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 	struct sent sent;
 
 	(void)unused;
-	if (!memory_export_pickle(instance(self)->memory, &params, &token, &sent))
+	if (!memory_export_pickle(memory_to_pickle(self), &params, &token, &sent))
 		return late_note(self, NULL);
 	return late_note(self,
 		token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent));

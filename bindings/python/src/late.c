@@ -7,17 +7,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* All such threads serve a queue of this module. At the end of Python there are no modules. */
-static bool has_queues(void)
+/* Return: borrowed, or NULL: it is not imported, or this is the end of Python. */
+static PyObject *find_module(const char *name)
 {
-	return Py_IsInitialized() &&
-		PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.queues");
+	return Py_IsInitialized() ? PyDict_GetItemString(PyImport_GetModuleDict(), name) : NULL;
 }
 
-/* Calls a function of warpway._late, which may fail at the end of Python. */
+/* All such threads serve a queue of this module. */
+static bool has_queues(void)
+{
+	return find_module("multiprocessing.queues");
+}
+
+/* Calls a function of warpway._late. */
 static bool call_late(const char *name, PyObject *arguments)
 {
-	PyObject *module = PyImport_ImportModule("warpway._late");
+	PyObject *module = Py_XNewRef(find_module("warpway._late"));
 	PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
 	PyObject *answer = function ? PyObject_Call(function, arguments, NULL) : NULL;
 	bool is_true = answer == Py_True;

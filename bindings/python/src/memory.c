@@ -34,24 +34,34 @@ PyObject *memory_object_imported(struct core *core, ww_memory *memory)
 	return made;
 }
 
-PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token,
+bool memory_set_hold(PyObject *self, ww_object *hold, const struct ww_token *token,
 	const struct ww_token_info *info)
 {
 	struct memory_hold *made = PyMem_Malloc(sizeof(*made));
-	PyObject *self = made ? memory_object_imported(core, NULL) : NULL;
 
-	if (!made)
-		PyErr_NoMemory();
-	if (!made || !self) {
-		PyMem_Free(made);
+	if (!made) {
 		handle_return(&hold_class, hold);
-		return NULL;
+		PyErr_NoMemory();
+		return false;
 	}
 	made->object = hold;
 	made->token = *token;
 	made->access = info->access;
 	memcpy(made->home_uuid, info->home_uuid, sizeof(made->home_uuid));
+	memory_drop_hold(self);
 	((struct memory_handle *)self)->hold = made;
+	return true;
+}
+
+PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token,
+	const struct ww_token_info *info)
+{
+	PyObject *self = memory_object_imported(core, NULL);
+
+	if (!self)
+		handle_return(&hold_class, hold);
+	else if (!memory_set_hold(self, hold, token, info))
+		Py_CLEAR(self);
 	return self;
 }
 
@@ -66,8 +76,9 @@ void memory_set_name(PyObject *self, const char *name)
 	Py_XDECREF(former);
 }
 
-static void memory_drop_hold(struct memory_handle *handle)
+void memory_drop_hold(PyObject *self)
 {
+	struct memory_handle *handle = (struct memory_handle *)self;
 	struct memory_hold *hold = handle->hold;
 
 	handle->hold = NULL;
@@ -79,19 +90,23 @@ static void memory_drop_hold(struct memory_handle *handle)
 
 bool memory_is_held(PyObject *self)
 {
-	return ((struct memory_handle *)self)->hold;
+	const struct memory_handle *handle = (struct memory_handle *)self;
+
+	return handle->hold && !handle->base.object && !handle->is_closed;
 }
 
-/* Another thread may have mapped it, or closed it, meanwhile. */
-static void memory_take_mapped(struct memory_handle *handle, ww_memory *memory)
+/*
+ * Another thread may have mapped it, or closed it, meanwhile. The hold goes on: a later close() may
+ * need it.
+ */
+static void memory_take_mapped(PyObject *self, ww_memory *memory)
 {
-	if (handle->base.object || !handle->hold) {
+	if (!memory_is_held(self)) {
 		memory_return(memory);
 		return;
 	}
-	handle->base.object = memory;
+	((struct handle *)self)->object = memory;
 	memory_expose_twin(memory);
-	memory_drop_hold(handle);
 }
 
 struct map_call {
@@ -118,8 +133,10 @@ static ww_status run_map(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 }
 
 /* Maps what is held, for the device that holds the bytes, with the access of its token. */
-static ww_memory *memory_map_held(struct core *core, const struct memory_handle *handle)
+ww_memory *memory_map_held(PyObject *self)
 {
+	const struct memory_handle *handle = (struct memory_handle *)self;
+	struct core *core = core_of(self);
 	struct map_call call = {.access = handle->hold->access};
 	uint8_t home_uuid[WW_DEVICE_UUID_BYTES]; /* the hold may end while the device is opened */
 	ww_status status;
@@ -138,14 +155,12 @@ static ww_memory *memory_map_held(struct core *core, const struct memory_handle 
 /* Maps it if it is not mapped yet. Return: false with an exception: it cannot be, or is closed. */
 static bool memory_make_mapped(PyObject *self)
 {
-	struct memory_handle *handle = (struct memory_handle *)self;
-
-	if (!handle->base.object && handle->hold) {
-		ww_memory *memory = memory_map_held(core_of(self), handle);
+	if (memory_is_held(self)) {
+		ww_memory *memory = memory_map_held(self);
 
 		if (!memory)
 			return false;
-		memory_take_mapped(handle, memory);
+		memory_take_mapped(self, memory);
 	}
 	return handle_check_open(self, &memory_class);
 }
@@ -315,8 +330,7 @@ static void memory_dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
 	memory_warn_of_put(self);
-	memory_drop_hold((struct memory_handle *)self);
-	memory_release(self, memory_releasing(self));
+	memory_end_all(self);
 	memory_return(((struct memory_handle *)self)->asked);
 	Py_CLEAR(((struct memory_handle *)self)->owner);
 	Py_CLEAR(((struct memory_handle *)self)->name);
@@ -376,23 +390,16 @@ PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count
 
 	if (!convert_arguments("close", all, 1, &call, out))
 		return NULL;
-	memory_drop_hold((struct memory_handle *)self);
 	if (value != Py_None && !handle_is_closed(self))
 		status = release_by(self, value);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
 	was_open = !handle_is_closed(self);
 	/* With a stream, the caller says what the memory is used by. */
-	memory_release(self, value == Py_None ? memory_releasing(self) : &memory_class);
+	memory_end(self, value == Py_None ? memory_releasing(self) : &memory_class);
 	if (was_open)
 		memory_warn_of_buffers(self);
 	Py_RETURN_NONE;
-}
-
-void memory_end(PyObject *self)
-{
-	memory_drop_hold((struct memory_handle *)self);
-	memory_release(self, memory_releasing(self));
 }
 
 static PyObject *memory_exit(PyObject *self, PyObject *unused)
@@ -687,7 +694,10 @@ static PyMethodDef methods[] = {
 		"    that work has run; for other memory the call waits for it. None: if other libraries\n"
 		"    were given its address, or `pointer` was read, the memory of a GPU is released when all\n"
 		"    work has run that this process has given to the GPU until now.\n\n"
-		"If buffers of it are used, its bytes stay, and a ResourceWarning says so, as `Array.close`."},
+		"If buffers of it are used, its bytes stay, and a ResourceWarning says so, as `Array.close`.\n\n"
+		"It cannot be used any more. While this process has a thread of multiprocessing that may\n"
+		"pickle it later (of a Queue, an executor or a Pool), it can be pickled, and its bytes stay\n"
+		"until this object is freed."},
 	{"__reduce__", memory_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", memory_exit, METH_VARARGS, NULL},

@@ -5,6 +5,10 @@
  * A Memory that came by pickle is not mapped yet: it has a hold of the object in its broker, and
  * its token. The first use maps it. So a process that only passes objects on needs no device. A
  * slice of a pool's chunk that is mapped here already is mapped at once.
+ *
+ * close() ends the use and the mapping. While a thread lives that may pickle the Memory later
+ * (late.c), the hold goes on until the handle is freed: without a mapping; of a slice and of
+ * wrapped memory, whose bytes are mapped with others', as a ww_memory.
  */
 #ifndef CORE_MEMORY_H
 #define CORE_MEMORY_H
@@ -13,17 +17,19 @@
 
 struct sent;
 
-/* What came by a pickle, until the first use. */
+/* A hold without a mapping: of what came by a pickle, or is closed and may be pickled later. */
 struct memory_hold {
 	ww_object *object;
-	struct ww_token token; /* what the first use maps */
+	struct ww_token token; /* what is mapped */
 	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
 	uint32_t access;
 };
 
 struct memory_handle {
 	struct handle base;       /* object: a ww_memory; NULL: closed, or not mapped yet */
-	struct memory_hold *hold; /* owned; NULL: there is a ww_memory, or it is closed */
+	struct memory_hold *hold; /* owned; or NULL */
+	bool is_closed;           /* and has a hold, or late, until the handle is freed */
+	ww_memory *late;          /* owned; or NULL */
 	bool is_imported;         /* it came by a token, a name, a socket or a pickle */
 	bool is_streamed; /* other libraries' streams may use it: see memory_mark_streamed() */
 	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
@@ -79,8 +85,6 @@ ww_device *memory_device(PyObject *self, struct ww_memory_info *info);
 ww_stream *memory_stream(PyObject *self, PyObject *value);
 /* Its method close(). */
 PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
-/* The same without a stream, and without an exception. */
-void memory_end(PyObject *self);
 /* Whether one caller alone has it, besides views that have ended, and buffers. */
 bool memory_is_unused(PyObject *self);
 /*
@@ -88,6 +92,15 @@ bool memory_is_unused(PyObject *self);
  * buffers keep it, it is released. @has_ended: the Array is such a view
  */
 void memory_leave(PyObject *self, bool has_ended);
+/*
+ * A hold without a mapping is added. Takes over @hold, also on failure.
+ * Return: false with an exception.
+ */
+bool memory_set_hold(PyObject *self, ww_object *hold, const struct ww_token *token,
+	const struct ww_token_info *info);
+void memory_drop_hold(PyObject *self);
+/* Maps what is held for one call; memory_return() ends it. NULL with an exception. */
+ww_memory *memory_map_held(PyObject *self);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
 
@@ -120,6 +133,10 @@ void memory_warn_of_put(PyObject *self);
 const struct handle_class *memory_releasing(PyObject *self);
 /* Every release of a handle's reference. */
 void memory_release(PyObject *self, const struct handle_class *class);
+/* close(). @class: how it is released */
+void memory_end(PyObject *self, const struct handle_class *class);
+/* When the handle is freed: all that is left. */
+void memory_end_all(PyObject *self);
 /* @kept: the argument keep of wrap(), or NULL */
 void memory_keep(PyObject *self, PyObject *kept);
 /* From now on the collector sees nothing of what is kept; of all memories. */
@@ -174,6 +191,9 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused);
  */
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
 	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent);
+
+/* Has it held without a mapping, by its broker, if that can be done. */
+void memory_try_hold(PyObject *self);
 
 /* A token of what is not mapped (memory_is_held()), which is valid as long as others hold it. */
 bool memory_export_held(PyObject *self, struct ww_token *out_token);

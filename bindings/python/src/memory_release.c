@@ -173,10 +173,10 @@ void memory_mark_lent(PyObject *self)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_memory *memory = handle->base.object ? handle->base.object : handle->late;
 	PyObject *module;
 
-	if (handle->is_lent || !handle->base.object ||
-		ww_memory_info_get(handle->base.object, &info) != WW_OK ||
+	if (handle->is_lent || !memory || ww_memory_info_get(memory, &info) != WW_OK ||
 		!(info.flags & WW_MEMORY_IS_WRAPPED))
 		return;
 	handle->is_lent = true;
@@ -238,7 +238,7 @@ void memory_leave(PyObject *self, bool has_ended)
 	if (self && has_ended)
 		handle->ended--;
 	else if (self && handle->ended > 0 && memory_is_unused(self))
-		memory_end(self);
+		memory_end(self, memory_releasing(self));
 	Py_XDECREF(self);
 }
 
@@ -249,6 +249,62 @@ void memory_own(PyObject *self, PyObject *owner)
 
 int memory_clear(PyObject *self)
 {
-	memory_release(self, memory_releasing(self));
+	memory_end_all(self);
 	return 0;
+}
+
+/* --- the end of the use, and of the hold --- */
+
+static bool has_own_mapping(const struct memory_handle *handle)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+
+	return ww_memory_info_get(handle->base.object, &info) == WW_OK &&
+		!(info.flags & (WW_MEMORY_IS_SLICE | WW_MEMORY_IS_WRAPPED));
+}
+
+/* Another thread may close it meanwhile. */
+static void memory_end_use(PyObject *self, const struct handle_class *class)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (handle->base.object && !handle->hold && has_own_mapping(handle))
+		memory_try_hold(self);
+	handle->is_closed = true;
+	if (!handle->base.object)
+		return;
+	if (handle->hold) {
+		memory_release(self, class);
+		return;
+	}
+	memory_unmark_made(handle);
+	handle->is_streamed = class == &streamed_class;
+	handle->late = handle->base.object;
+	handle->base.object = NULL;
+}
+
+void memory_end_all(PyObject *self)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	memory_drop_hold(self);
+	if (handle->late)
+		handle->base.object = handle->late;
+	handle->late = NULL;
+	memory_release(self, memory_releasing(self));
+}
+
+void memory_end(PyObject *self, const struct handle_class *class)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (!handle->is_frame && late_threads_live()) {
+		memory_end_use(self, class);
+		return;
+	}
+	memory_drop_hold(self);
+	if (handle->late)
+		memory_end_all(self);
+	else
+		memory_release(self, class);
 }

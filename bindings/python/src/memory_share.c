@@ -45,30 +45,38 @@ static ww_status export_as_mapped(struct core *core, struct export_call *call,
 	return export_once(core, call, info, cancel);
 }
 
-bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
-	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent)
+/* @call: its memory is returned; NULL: there is an exception */
+static bool export_borrowed(PyObject *self, struct export_call *call, PyObject *cancel,
+	struct sent *out_sent)
 {
-	struct export_call call = {.broker = broker, .params = *params, .token = out_token};
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	struct core *core = core_of(self);
 	ww_status status;
 
-	call.memory = memory_borrow_to_share(self);
-	if (!call.memory)
+	if (!call->memory)
 		return false;
-	status = ww_memory_info_get(call.memory, &info);
+	status = ww_memory_info_get(call->memory, &info);
 	if (status == WW_OK)
-		status = call.params.access ? export_once(core, &call, &info, cancel)
-					    : export_as_mapped(core, &call, &info, cancel);
-	handle_give_back(self, &memory_class, call.memory);
+		status = call->params.access ? export_once(core, call, &info, cancel)
+					     : export_as_mapped(core, call, &info, cancel);
+	handle_give_back(self, &memory_class, call->memory);
 	if (status != WW_OK) {
 		error_raise(core, status);
 		return false;
 	}
-	*out_sent = sent_choose(info.flags & WW_MEMORY_IS_SLICE, params->uses);
+	*out_sent = sent_choose(info.flags & WW_MEMORY_IS_SLICE, call->params.uses);
 	if (info.flags & WW_MEMORY_IS_WRAPPED)
 		memory_mark_lent(self);
 	return true;
+}
+
+bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
+	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent)
+{
+	struct export_call call = {.broker = broker, .params = *params, .token = out_token};
+
+	call.memory = memory_borrow_to_share(self);
+	return export_borrowed(self, &call, cancel, out_sent);
 }
 
 PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -241,14 +249,58 @@ PyObject *memory_receive(PyObject *type, PyObject *arguments, PyObject *keywords
 
 /* --- pickles: one delivery each --- */
 
-static bool can_pickle(PyObject *self)
+/* Also of a closed Memory that has a hold: see memory.h. */
+static ww_memory *borrow_to_pickle(PyObject *self)
 {
-	if (!handle_is_closed(self) || memory_is_held(self))
-		return true;
+	const struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (!handle->is_closed && (!handle_is_closed(self) || handle->hold))
+		return memory_borrow_to_share(self);
+	if (handle->late)
+		return ww_memory_ref(handle->late);
+	if (handle->hold)
+		return memory_map_held(self);
 	PyErr_SetString(PyExc_ValueError,
-		"this Memory is closed, so it cannot be pickled. multiprocessing.Queue pickles in a thread, "
-		"after put() has returned: put array.token() or memory.token() to close at once");
-	return false;
+		"this Memory is closed, so it cannot be pickled: send it before it is closed, or send "
+		"array.token() or memory.token()");
+	return NULL;
+}
+
+static ww_status run_try_hold(struct export_call *call, ww_object **out_object)
+{
+	ww_status status = run_export(call, 0, NULL);
+
+	if (status == WW_ERR_ACCESS) { /* it is sealed in its broker */
+		call->params.access = WW_ACCESS_READ;
+		status = run_export(call, 0, NULL);
+	}
+	return status == WW_OK ? ww_object_import(NULL, call->token, NULL, out_object, NULL)
+			       : status;
+}
+
+void memory_try_hold(PyObject *self)
+{
+	struct ww_memory_info info;
+	struct ww_token_info named;
+	struct ww_token token;
+	struct export_call call = {.params = WW_INIT(struct ww_export_params), .token = &token};
+	ww_object *object = NULL;
+
+	if (memory_info(self, &info))
+		call.memory = memory_borrow_to_share(self);
+	if (call.memory) {
+		call.params.access = info.access;
+		call.params.escrow_ns = WW_ESCROW_NONE;
+		Py_BEGIN_ALLOW_THREADS(void)
+		run_try_hold(&call, &object);
+		Py_END_ALLOW_THREADS
+	}
+	memory_return(call.memory);
+	if (object && token_info(core_of(self), &token, &named))
+		memory_set_hold(self, object, &token, &named);
+	else
+		handle_return(&hold_class, object);
+	PyErr_Clear();
 }
 
 struct pass_call {
@@ -274,7 +326,7 @@ static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
 {
 	struct ww_token_info info;
 
-	if (!handle->hold || !token_info(core, &handle->hold->token, &info))
+	if (handle->base.object || !handle->hold || !token_info(core, &handle->hold->token, &info))
 		return false;
 	*out_is_slice = info.flags & WW_TOKEN_SLICE;
 	return array ? info.has_array && !memcmp(array, &info.array, sizeof(*array))
@@ -315,15 +367,17 @@ bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
 		.uses = 1,
 		.flags = WW_EXPORT_DELIVERY,
 	};
+	struct export_call call = {.params = *params, .token = out_token};
 	bool is_slice;
 
-	if (!can_pickle(self))
-		return false;
 	if (is_as_it_came(core_of(self), (struct memory_handle *)self, params->array, &is_slice)) {
 		*out_sent = sent_choose(is_slice, delivery.uses);
 		return memory_pass_on(self, &delivery, out_token);
 	}
-	return !PyErr_Occurred() && memory_export(self, NULL, params, NULL, out_token, out_sent);
+	if (PyErr_Occurred())
+		return false;
+	call.memory = borrow_to_pickle(self);
+	return export_borrowed(self, &call, NULL, out_sent);
 }
 
 PyObject *memory_reduce(PyObject *self, PyObject *unused)

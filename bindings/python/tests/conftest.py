@@ -4,12 +4,14 @@ The tests use the package that Python finds: the build folder's when meson runs 
 otherwise. They find no broker, so the first that needs one has it started, in a folder made for the
 run; both are gone afterwards. WW_TEST_DEVICE names the device.
 """
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,16 @@ def pytest_unconfigure():
 def find_tool():
     """The program warpway: the build's, or the one that was installed with this Python's package."""
     return os.environ.get("WARPWAY") or str(Path(sys.executable).with_name("warpway"))
+
+
+@pytest.fixture(autouse=True)
+def feeders_end():
+    """While the feeder of a queue lives, which ends some time after the queue, a closed Memory keeps its hold."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":
+            gc.collect()
+            thread.join(5)  # a test that failed keeps its queue
 
 
 @pytest.fixture(scope="session")
