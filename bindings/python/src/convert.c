@@ -178,6 +178,20 @@ PyObject *text_bytes(PyObject *text, char **out_text)
 
 /* --- devices --- */
 
+#define DEVICES_KEPT 64
+
+/* Under the GIL. */
+void device_keep(ww_device *device)
+{
+	static ww_device *kept[DEVICES_KEPT]; /* a reference of each, for ever */
+	size_t i = 0;
+
+	while (i < DEVICES_KEPT && kept[i] && kept[i] != device)
+		i++;
+	if (i < DEVICES_KEPT && !kept[i])
+		kept[i] = ww_device_ref(device);
+}
+
 static ww_device *open_named(struct core *core, const char *name)
 {
 	ww_device *device;

@@ -310,7 +310,6 @@ int convert_shape(struct core *core, PyObject *value, const char *what,
 
 /* --- the types: each makes its type, or NULL with an exception --- */
 
-PyTypeObject *device_type_make(PyObject *module);
 PyTypeObject *stream_type_make(PyObject *module);
 PyTypeObject *cancel_type_make(PyObject *module);
 PyTypeObject *memory_type_make(PyObject *module);
@@ -318,7 +317,6 @@ PyTypeObject *pool_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
-PyTypeObject *graph_node_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
 PyTypeObject *broker_type_make(PyObject *module);
 PyTypeObject *watch_type_make(PyObject *module);
@@ -331,6 +329,7 @@ extern const struct handle_class cancel_class;
 extern const struct handle_class memory_class;
 extern const struct handle_class pool_class;
 extern const struct handle_class timeline_class;
+extern const struct handle_class graph_node_class;
 extern const struct handle_class event_class;
 extern const struct handle_class barrier_class;
 extern const struct handle_class broker_class;
@@ -343,11 +342,11 @@ PyObject **stream_ready(struct core *core, PyObject *value);
 
 /* @kept: borrowed; lives as long as the Stream; may be NULL */
 PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);
-PyObject *device_object(struct core *core, ww_device *device);
 PyObject *memory_object(struct core *core, ww_memory *memory);
 PyObject *broker_object(struct core *core, ww_broker *broker);
 
 /* warpway.pyx and its files; core: core_only */
+PyObject *device_object(struct core *core, ww_device *device);
 PyObject *timeline_object(struct core *core, ww_timeline *timeline);
 PyObject *event_object(struct core *core, ww_event *event);
 /* A value of a timeline. For "O&", into a uint64_t. */
@@ -384,10 +383,6 @@ PyObject *array_object(struct core *core, PyObject *memory, const struct ww_arra
 /* A method that is written in Python: MODULE.NAME(self, ...). @keywords: may be NULL */
 PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	PyObject *arguments, PyObject *keywords);
-
-/* --- graph.c: a function of the module --- */
-
-PyObject *graph_launch(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* --- memory_release.c: functions of the module --- */
 

@@ -11,9 +11,9 @@ cdef extern from "token.h":
         pass
     ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
     enum:
-        CORE_BROKER
+        CORE_BROKER, CORE_GRAPH_NODE, CORE_TIMELINE
     const ww_status STATUS_RAISED
-    const handle_class broker_class, device_class, event_class, stream_class, timeline_class
+    const handle_class broker_class, device_class, event_class, graph_node_class, stream_class, timeline_class
 
     core *python_core "core_only"
     object error_raise(core *, ww_status)

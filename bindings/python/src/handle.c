@@ -20,7 +20,9 @@
 	}                                         \
 	const struct handle_class name##_class = {noun, name##_ref, name##_unref};
 
+HANDLE_CLASS(device, "Device")
 HANDLE_CLASS(event, "Event")
+HANDLE_CLASS(graph_node, "GraphNode")
 HANDLE_CLASS(timeline, "Timeline")
 
 PyMemberDef handle_members[] = {

@@ -181,23 +181,6 @@ static PyMethodDef functions[] = {
 		"It is called inside of other calls, which may have objects of this package in use: so it must\n"
 		"not use any.\n\n"
 		"`enable_logging` does this for the module logging."},
-	{"graph_launch", KEYWORDS(graph_launch), METH_VARARGS | METH_KEYWORDS,
-		"graph_launch(stream, executable, values, timeout=None, *, cancel=None)\n--\n\n"
-		"Launch a CUDA graph, with the values that its nodes signal and wait for.\n\n"
-		"Parameters\n----------\n"
-		"stream : Stream or what it takes\n    On which the graph is launched.\n"
-		"executable : int\n"
-		"    A CUgraphExec (in PyTorch: ``graph.raw_cuda_graph_exec()``), made of the graph that has\n"
-		"    the nodes.\n"
-		"values : dict\n"
-		"    From `GraphNode` to int. A signalled value is above every value signalled before.\n"
-		"timeout : float or None\n"
-		"    Seconds that the CPU waits until the values that nodes wait for are submitted.\n"
-		"cancel : Cancel, optional\n    Ends the wait of the CPU.\n\n"
-		"If the call raises, the graph was not launched, and none of its values is submitted.\n\n"
-		"Raises\n------\n"
-		"Timeout\n    `timeout` seconds passed first.\n"
-		"PeerLost\n    A process ended that was to signal a value; or `stream` is lost."},
 	{"capture_begin", capture_begin, METH_NOARGS,
 		"capture_begin()\n--\n\nThe beginning of `capturing`."},
 	{"capture_end", capture_end, METH_NOARGS, "capture_end()\n--\n\nThe end of `capturing`."},
@@ -219,7 +202,6 @@ struct type_maker {
 };
 
 static const struct type_maker makers[] = {
-	{CORE_DEVICE, device_type_make},
 	{CORE_STREAM, stream_type_make},
 	{CORE_CANCEL, cancel_type_make},
 	{CORE_MEMORY, memory_type_make},
@@ -227,7 +209,6 @@ static const struct type_maker makers[] = {
 	{CORE_ARRAY, array_type_make},
 	{CORE_EXPORTER, exporter_type_make},
 	{CORE_TOKEN, token_type_make},
-	{CORE_GRAPH_NODE, graph_node_type_make},
 	{CORE_BARRIER, barrier_type_make},
 	{CORE_BROKER, broker_type_make},
 	{CORE_WATCH, watch_type_make},
@@ -249,7 +230,8 @@ static const struct type_maker makers[] = {
 static const struct {
 	enum core_type type;
 	const char *name;
-} cython_types[] = {{CORE_EVENT, "Event"}, {CORE_TIMELINE, "Timeline"}};
+} cython_types[] = {{CORE_DEVICE, "Device"}, {CORE_EVENT, "Event"}, {CORE_GRAPH_NODE, "GraphNode"},
+	{CORE_TIMELINE, "Timeline"}};
 
 #define CYTHON_TYPES (sizeof(cython_types) / sizeof(cython_types[0]))
 
@@ -272,6 +254,9 @@ static PyObject *make_cython(PyObject *module)
 
 static int add_cython(struct core *core)
 {
+	PyObject *function = NULL;
+	int result = -1;
+
 	core->cython = make_cython(core->module);
 	for (size_t i = 0; core->cython && i < CYTHON_TYPES; i++) {
 		PyObject *type = PyObject_GetAttrString(core->cython, cython_types[i].name);
@@ -280,7 +265,12 @@ static int add_cython(struct core *core)
 		if (!type || PyModule_AddType(core->module, (PyTypeObject *)type) < 0)
 			return -1;
 	}
-	return core->cython ? 0 : -1;
+	if (core->cython)
+		function = PyObject_GetAttrString(core->cython, "graph_launch");
+	if (function)
+		result = PyModule_AddObjectRef(core->module, "graph_launch", function);
+	Py_XDECREF(function);
+	return result;
 }
 
 static int add_types(struct core *core)

@@ -9,7 +9,9 @@ cimport cython
 import sys
 from operator import index
 
+from cpython.long cimport PyLong_AsVoidPtr
 from cpython.bytes cimport PyBytes_FromObject
+from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy, memset
 
 from core cimport *
@@ -60,6 +62,18 @@ cdef inline str text(const char *bytes):
     return bytes.decode("utf-8", "replace")
 
 
+cdef uint32_t index_of(value, str what, tuple words) except? -1:
+    """The index of a word; `what` names the argument."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str such as '{words[0]}', not {value!r}")
+    if value not in words:
+        quoted = [f"'{known}'" for known in words]
+        raise ValueError(f"{what} is {', '.join(quoted[:-1])} or {quoted[-1]}, not {value!r}")
+    return words.index(value)
+
+
+include "device.pxi"
 include "sync.pxi"
 include "event.pxi"
+include "graph.pxi"
 include "timeline.pxi"

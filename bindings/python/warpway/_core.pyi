@@ -156,7 +156,7 @@ def unpickle(payload: bytes, /) -> Any: ...
 
 @final
 class Device:
-    def __new__(cls, device: _Device = None) -> Self: ...
+    def __init__(self, device: _Device = None) -> None: ...
     @classmethod
     def count(cls, backend: Literal["cuda", "host"] = "cuda") -> int: ...
     @property
@@ -547,15 +547,15 @@ class Timeline:
 
 @final
 class GraphNode:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         kind: Literal["signal", "wait"],
         timeline: Timeline,
         stream: _Stream,
         *,
         graph: SupportsInt | None = None,
         after: Sequence[SupportsInt] = (),
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def closed(self) -> bool: ...
     @property
