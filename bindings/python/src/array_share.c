@@ -123,8 +123,9 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 /* A view that has ended is pickled by a thread that does so later, as a Memory: see late.c. */
 static PyObject *memory_to_pickle(PyObject *self)
 {
-	return instance(self)->former && late_threads_live() ? instance(self)->former
-							     : instance(self)->memory;
+	int live = instance(self)->former ? late_threads_live() : 0;
+
+	return live < 0 ? NULL : live ? instance(self)->former : instance(self)->memory;
 }
 
 PyObject *array_reduce(PyObject *self, PyObject *unused)
@@ -135,11 +136,12 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 		.flags = WW_EXPORT_DELIVERY,
 		.array = &instance(self)->array,
 	};
+	PyObject *memory = memory_to_pickle(self);
 	struct ww_token token;
 	struct sent sent;
 
 	(void)unused;
-	if (!memory_export_pickle(memory_to_pickle(self), &params, &token, &sent))
+	if (!memory || !memory_export_pickle(memory, &params, &token, &sent))
 		return late_note(self, NULL);
 	return late_note(self,
 		token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent));

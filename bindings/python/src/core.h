@@ -391,8 +391,11 @@ PyObject *capture_end(PyObject *module, PyObject *unused);
 
 /* --- late.c: threads of multiprocessing that pickle what the program gave them before --- */
 
-/* Whether this process has one. */
-bool late_threads_live(void);
+/*
+ * Whether this process has one. No exception may be pending.
+ * Return: 1 or 0; -1 with an exception, such as KeyboardInterrupt
+ */
+int late_threads_live(void);
 /*
  * The end of every __reduce__: a failure in such a thread is noted, to be told at exit.
  * @pickle: what __reduce__ returns. Return: @pickle

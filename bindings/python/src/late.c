@@ -19,33 +19,34 @@ static bool has_queues(void)
 	return find_module("multiprocessing.queues");
 }
 
-/* Calls a function of warpway._late. */
-static bool call_late(const char *name, PyObject *arguments)
+/*
+ * Calls a function of warpway._late. No exception may be pending.
+ * Return: whether it returns True; -1 with an exception: a handler of a signal may raise in it
+ */
+static int call_late(const char *name, PyObject *arguments)
 {
 	PyObject *module = Py_XNewRef(find_module("warpway._late"));
 	PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
 	PyObject *answer = function ? PyObject_Call(function, arguments, NULL) : NULL;
-	bool is_true = answer == Py_True;
+	int result = answer ? answer == Py_True : PyErr_Occurred() ? -1 : 0;
 
-	if (!answer)
-		PyErr_Clear();
 	Py_XDECREF(answer);
 	Py_XDECREF(function);
 	Py_XDECREF(module);
-	return is_true;
+	return result;
 }
 
-bool late_threads_live(void)
+int late_threads_live(void)
 {
 	PyObject *none;
-	bool do_live;
+	int result;
 
 	if (!has_queues())
-		return false;
+		return 0;
 	none = PyTuple_New(0);
-	do_live = none && call_late("lives", none);
+	result = none ? call_late("lives", none) : -1;
 	Py_XDECREF(none);
-	return do_live;
+	return result;
 }
 
 PyObject *late_note(PyObject *self, PyObject *pickle)
@@ -58,12 +59,14 @@ PyObject *late_note(PyObject *self, PyObject *pickle)
 	PyErr_NormalizeException(&type, &value, &traceback);
 	arguments = Py_BuildValue("(NO)",
 		PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__"), value);
-	if (arguments)
-		call_late("note", arguments);
-	else
-		PyErr_Clear();
+	if (arguments && call_late("note", arguments) >= 0) {
+		PyErr_Restore(type, value, traceback);
+	} else { /* such as KeyboardInterrupt */
+		Py_DECREF(type);
+		Py_XDECREF(value);
+		Py_XDECREF(traceback);
+	}
 	Py_XDECREF(arguments);
-	PyErr_Restore(type, value, traceback);
 	return NULL;
 }
 

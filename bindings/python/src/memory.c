@@ -20,7 +20,11 @@ const struct handle_class memory_class = {"Memory", memory_ref, memory_unref};
 
 PyObject *memory_object(struct core *core, ww_memory *memory)
 {
-	return handle_new(core->types[CORE_MEMORY], &memory_class, memory);
+	PyObject *made = handle_new(core->types[CORE_MEMORY], &memory_class, memory);
+
+	if (made)
+		((struct memory_handle *)made)->forks = memory_forks();
+	return made;
 }
 
 PyObject *memory_object_imported(struct core *core, ww_memory *memory)
@@ -48,7 +52,6 @@ bool memory_set_hold(PyObject *self, ww_object *hold, const struct ww_token *tok
 	made->token = *token;
 	made->access = info->access;
 	memcpy(made->home_uuid, info->home_uuid, sizeof(made->home_uuid));
-	memory_drop_hold(self);
 	((struct memory_handle *)self)->hold = made;
 	return true;
 }
@@ -150,6 +153,15 @@ ww_memory *memory_map_held(PyObject *self)
 	if (status != WW_OK)
 		error_raise(core, status);
 	return call.memory;
+}
+
+ww_memory *memory_map_to_pickle(PyObject *self)
+{
+	ww_memory *memory = memory_map_held(self);
+
+	if (memory)
+		memory_take_mapped(self, ww_memory_ref(memory));
+	return memory;
 }
 
 /* Maps it if it is not mapped yet. Return: false with an exception: it cannot be, or is closed. */
@@ -396,7 +408,8 @@ PyObject *memory_close(PyObject *self, PyObject *const *values, Py_ssize_t count
 		return error_raise(core_of(self), status);
 	was_open = !handle_is_closed(self);
 	/* With a stream, the caller says what the memory is used by. */
-	memory_end(self, value == Py_None ? memory_releasing(self) : &memory_class);
+	if (!memory_end(self, value == Py_None ? memory_releasing(self) : &memory_class))
+		return NULL;
 	if (was_open)
 		memory_warn_of_buffers(self);
 	Py_RETURN_NONE;

@@ -30,6 +30,7 @@ struct memory_handle {
 	struct memory_hold *hold; /* owned; or NULL */
 	bool is_closed;           /* and has a hold, or late, until the handle is freed */
 	ww_memory *late;          /* owned; or NULL */
+	uint32_t forks;           /* memory_forks() when it was made */
 	bool is_imported;         /* it came by a token, a name, a socket or a pickle */
 	bool is_streamed; /* other libraries' streams may use it: see memory_mark_streamed() */
 	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
@@ -101,6 +102,8 @@ bool memory_set_hold(PyObject *self, ww_object *hold, const struct ww_token *tok
 void memory_drop_hold(PyObject *self);
 /* Maps what is held for one call; memory_return() ends it. NULL with an exception. */
 ww_memory *memory_map_held(PyObject *self);
+/* The same for what memory_is_held(), and also if it is closed meanwhile; it stays mapped else. */
+ww_memory *memory_map_to_pickle(PyObject *self);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
 
@@ -122,6 +125,9 @@ void memory_own(PyObject *self, PyObject *owner);
 
 /* memory_release.c */
 
+/* It grows with each fork() by which a child got the memories of its parent. */
+uint32_t memory_forks(void);
+
 /* It was put under a name that lasts as long as the memory is held. */
 void memory_mark_put(PyObject *self);
 /* It was closed: warns if its bytes stay, since buffers are used. */
@@ -133,8 +139,11 @@ void memory_warn_of_put(PyObject *self);
 const struct handle_class *memory_releasing(PyObject *self);
 /* Every release of a handle's reference. */
 void memory_release(PyObject *self, const struct handle_class *class);
-/* close(). @class: how it is released */
-void memory_end(PyObject *self, const struct handle_class *class);
+/*
+ * close(). No exception may be pending. @class: how it is released
+ * Return: false with an exception of a signal's handler; it has ended all the same
+ */
+bool memory_end(PyObject *self, const struct handle_class *class);
 /* When the handle is freed: all that is left. */
 void memory_end_all(PyObject *self);
 /* @kept: the argument keep of wrap(), or NULL */

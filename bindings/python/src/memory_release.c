@@ -5,6 +5,8 @@
  */
 #include "memory.h"
 
+#include <pthread.h>
+
 /* One that other libraries' streams may use. */
 static void *memory_retire(void *object)
 {
@@ -234,11 +236,16 @@ bool memory_is_unused(PyObject *self)
 void memory_leave(PyObject *self, bool has_ended)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
+	PyObject *type, *value, *traceback;
 
-	if (self && has_ended)
+	if (self && has_ended) {
 		handle->ended--;
-	else if (self && handle->ended > 0 && memory_is_unused(self))
-		memory_end(self, memory_releasing(self));
+	} else if (self && handle->ended > 0 && memory_is_unused(self)) {
+		PyErr_Fetch(&type, &value, &traceback);
+		if (!memory_end(self, memory_releasing(self)))
+			PyErr_WriteUnraisable(NULL);
+		PyErr_Restore(type, value, traceback);
+	}
 	Py_XDECREF(self);
 }
 
@@ -255,6 +262,23 @@ int memory_clear(PyObject *self)
 
 /* --- the end of the use, and of the hold --- */
 
+static uint32_t forks;
+
+static void count_fork(void)
+{
+	forks++;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, count_fork);
+}
+
+uint32_t memory_forks(void)
+{
+	return forks;
+}
+
 static bool has_own_mapping(const struct memory_handle *handle)
 {
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
@@ -268,7 +292,9 @@ static void memory_end_use(PyObject *self, const struct handle_class *class)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
 
-	if (handle->base.object && !handle->hold && has_own_mapping(handle))
+	/* In the broker, a child made by fork() would become the owner of its parent's memory. */
+	if (handle->base.object && !handle->hold && handle->forks == forks &&
+		has_own_mapping(handle))
 		memory_try_hold(self);
 	handle->is_closed = true;
 	if (!handle->base.object)
@@ -294,17 +320,22 @@ void memory_end_all(PyObject *self)
 	memory_release(self, memory_releasing(self));
 }
 
-void memory_end(PyObject *self, const struct handle_class *class)
+bool memory_end(PyObject *self, const struct handle_class *class)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
+	int live = handle->is_frame ? 0 : late_threads_live();
+	PyObject *type, *value, *traceback;
 
-	if (!handle->is_frame && late_threads_live()) {
+	PyErr_Fetch(&type, &value, &traceback);
+	if (live) { /* or it is not known: then the bytes stay */
 		memory_end_use(self, class);
-		return;
+	} else {
+		memory_drop_hold(self);
+		if (handle->late)
+			memory_end_all(self);
+		else
+			memory_release(self, class);
 	}
-	memory_drop_hold(self);
-	if (handle->late)
-		memory_end_all(self);
-	else
-		memory_release(self, class);
+	PyErr_Restore(type, value, traceback);
+	return live >= 0;
 }

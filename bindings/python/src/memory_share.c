@@ -254,7 +254,9 @@ static ww_memory *borrow_to_pickle(PyObject *self)
 {
 	const struct memory_handle *handle = (struct memory_handle *)self;
 
-	if (!handle->is_closed && (!handle_is_closed(self) || handle->hold))
+	if (memory_is_held(self))
+		return memory_map_to_pickle(self);
+	if (!handle->is_closed && !handle_is_closed(self))
 		return memory_borrow_to_share(self);
 	if (handle->late)
 		return ww_memory_ref(handle->late);
@@ -296,7 +298,9 @@ void memory_try_hold(PyObject *self)
 		Py_END_ALLOW_THREADS
 	}
 	memory_return(call.memory);
-	if (object && token_info(core_of(self), &token, &named))
+	/* Another thread may have closed it, or given it a hold, meanwhile. */
+	if (object && !handle_is_closed(self) && !((struct memory_handle *)self)->hold &&
+		token_info(core_of(self), &token, &named))
 		memory_set_hold(self, object, &token, &named);
 	else
 		handle_return(&hold_class, object);

@@ -38,8 +38,8 @@ def put_and_close(queues, device):
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_what_is_put_and_closed_arrives(method, device):
-    if method == "fork":
-        device = "host"  # this process has used the GPU
+    if method == "fork" and device != "host":
+        pytest.skip("this process may have used the GPU")
     context = mp.get_context(method)
     queues = context.Queue(), context.JoinableQueue()
     process = context.Process(target=put_and_close, args=(queues, device))

@@ -24,10 +24,12 @@ _is_known = False  # to multiprocessing, which tells of its forks
 def _is_late(thread):
     if type(thread).__name__ == "_ExecutorManagerThread":
         return True
-    function = getattr(getattr(thread, "_target", None), "__qualname__", "")
-    if function == "Pool._handle_tasks":  # also of a ThreadPool, which puts tasks as they are
-        return any(getattr(argument, "__name__", "") == "send" for argument in getattr(thread, "_args", ()))
-    return function == "Queue._feed"
+    target = vars(thread).get("_target")
+    if type(target) is not type(_is_late):  # what proxies and properties of the program do is not known
+        return False
+    if target.__qualname__ == "Pool._handle_tasks":  # also of a ThreadPool, which puts tasks as they are
+        return any(getattr(argument, "__name__", "") == "send" for argument in vars(thread).get("_args", ()))
+    return target.__qualname__ == "Queue._feed"
 
 
 def _threads():
@@ -38,10 +40,10 @@ def _threads():
 def lives():
     """Whether this process has such a thread. Each close() asks, so the one that was found last is asked first."""
     global _found
-    if _found and _found.is_alive():
-        return True
-    _found = next(filter(_is_late, _threads()), None)
-    return _found is not None
+    found = _found  # other threads may set it
+    if not (found and found.is_alive()):
+        _found = found = next(filter(_is_late, _threads()), None)
+    return found is not None
 
 
 def note(kind, error):
