@@ -89,9 +89,8 @@ static ww_status describe(struct frame *frame)
 	if (filled->ndim > 0) {
 		for (uint32_t i = 0; i < filled->ndim; i++)
 			shape[i] = (int64_t)filled->shape[i];
-		status = ww_array_set(&frame->layout, &largest->dtype, filled->ndim, shape, NULL,
-			0);
-		if (status != WW_OK)
+		if (ww_array_set(&frame->layout, &largest->dtype, filled->ndim, shape, NULL, 0) !=
+			WW_OK)
 			return WW_ERR_PROTOCOL;
 	}
 	status = ww_array_bytes(&frame->layout, &bytes);
@@ -648,12 +647,11 @@ static int set_metadata(PyObject *self, PyObject *value, void *unused)
 static PyObject *frame_reduce(PyObject *self, PyObject *unused)
 {
 	(void)unused;
-	return PyErr_Format(PyExc_TypeError,
-		"a frame cannot be pickled: pickle the %s, and have the receiver receive its frames",
-		class_of(self)->handle->noun);
+	return late_note(self,
+		PyErr_Format(PyExc_TypeError,
+			"a frame cannot be pickled: pickle the %s, and have the receiver receive its frames",
+			class_of(self)->handle->noun));
 }
-
-REDUCE_NOTED(frame_reduce)
 
 /* How it has ended; "": it has not. */
 static const char *end_word(PyObject *self)
@@ -722,7 +720,7 @@ PyMethodDef frame_methods[] = {
 	{"__array__", KEYWORDS(frame_numpy), METH_VARARGS | METH_KEYWORDS,
 		"__array__($self, /, dtype=None, *, copy=None)\n--\n\n"
 		"The frame for NumPy: the same bytes, read-only if it was received. It keeps the slot."},
-	{"__reduce__", frame_reduce_noted, METH_NOARGS, NULL},
+	{"__reduce__", frame_reduce, METH_NOARGS, NULL},
 	{"__enter__", frame_enter, METH_NOARGS, NULL},
 	{"__exit__", frame_exit, METH_VARARGS, NULL},
 	{NULL},

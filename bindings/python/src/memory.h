@@ -201,8 +201,11 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused);
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
 	PyObject *cancel, struct ww_token *out_token, struct sent *out_sent);
 
-/* Has it held without a mapping, by its broker, if that can be done. */
-void memory_try_hold(PyObject *self);
+/*
+ * Has it held without a mapping, by its broker, if that can be done.
+ * Return: false with an exception of a signal's handler
+ */
+bool memory_try_hold(PyObject *self);
 
 /* A token of what is not mapped (memory_is_held()), which is valid as long as others hold it. */
 bool memory_export_held(PyObject *self, struct ww_token *out_token);

@@ -287,15 +287,21 @@ static bool has_own_mapping(const struct memory_handle *handle)
 		!(info.flags & (WW_MEMORY_IS_SLICE | WW_MEMORY_IS_WRAPPED));
 }
 
-/* Another thread may close it meanwhile. */
+/* Return: false with an exception of a signal's handler */
+static bool memory_hold_for_late(PyObject *self)
+{
+	const struct memory_handle *handle = (struct memory_handle *)self;
+
+	/* In the broker, a child made by fork() would become the owner of its parent's memory. */
+	return !handle->base.object || handle->hold || handle->forks != forks ||
+		!has_own_mapping(handle) || memory_try_hold(self);
+}
+
+/* Another thread may have closed it meanwhile. */
 static void memory_end_use(PyObject *self, const struct handle_class *class)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
 
-	/* In the broker, a child made by fork() would become the owner of its parent's memory. */
-	if (handle->base.object && !handle->hold && handle->forks == forks &&
-		has_own_mapping(handle))
-		memory_try_hold(self);
 	handle->is_closed = true;
 	if (!handle->base.object)
 		return;
@@ -324,6 +330,7 @@ bool memory_end(PyObject *self, const struct handle_class *class)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
 	int live = handle->is_frame ? 0 : late_threads_live();
+	bool is_quiet = live >= 0 && (!live || memory_hold_for_late(self));
 	PyObject *type, *value, *traceback;
 
 	PyErr_Fetch(&type, &value, &traceback);
@@ -337,5 +344,5 @@ bool memory_end(PyObject *self, const struct handle_class *class)
 			memory_release(self, class);
 	}
 	PyErr_Restore(type, value, traceback);
-	return live >= 0;
+	return is_quiet;
 }

@@ -268,43 +268,52 @@ static ww_memory *borrow_to_pickle(PyObject *self)
 	return NULL;
 }
 
-static ww_status run_try_hold(struct export_call *call, ww_object **out_object)
+struct hold_call {
+	struct export_call export;
+	ww_object *object;
+};
+
+static ww_status run_hold(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	ww_status status = run_export(call, 0, NULL);
+	struct export_call *export = &((struct hold_call *)call)->export;
+	ww_status status = run_export(export, timeout_ns, cancel);
 
 	if (status == WW_ERR_ACCESS) { /* it is sealed in its broker */
-		call->params.access = WW_ACCESS_READ;
-		status = run_export(call, 0, NULL);
+		export->params.access = WW_ACCESS_READ;
+		status = run_export(export, timeout_ns, cancel);
 	}
-	return status == WW_OK ? ww_object_import(NULL, call->token, NULL, out_object, NULL)
+	return status == WW_OK ? ww_object_import(NULL, export->token, cancel,
+					 &((struct hold_call *)call)->object, NULL)
 			       : status;
 }
 
-void memory_try_hold(PyObject *self)
+bool memory_try_hold(PyObject *self)
 {
 	struct ww_memory_info info;
 	struct ww_token_info named;
 	struct ww_token token;
-	struct export_call call = {.params = WW_INIT(struct ww_export_params), .token = &token};
-	ww_object *object = NULL;
+	struct hold_call call = {
+		{.params = WW_INIT(struct ww_export_params), .token = &token},
+		NULL,
+	};
+	ww_status status = WW_OK;
 
 	if (memory_info(self, &info))
-		call.memory = memory_borrow_to_share(self);
-	if (call.memory) {
-		call.params.access = info.access;
-		call.params.escrow_ns = WW_ESCROW_NONE;
-		Py_BEGIN_ALLOW_THREADS(void)
-		run_try_hold(&call, &object);
-		Py_END_ALLOW_THREADS
+		call.export.memory = memory_borrow_to_share(self);
+	if (call.export.memory) {
+		call.export.params.access = info.access;
+		call.export.params.escrow_ns = WW_ESCROW_NONE;
+		status = wait_run(core_of(self), run_hold, &call, 0, NULL);
 	}
-	memory_return(call.memory);
+	memory_return(call.export.memory);
+	if (status != STATUS_RAISED)
+		PyErr_Clear();
 	/* Another thread may have closed it, or given it a hold, meanwhile. */
-	if (object && !handle_is_closed(self) && !((struct memory_handle *)self)->hold &&
+	if (call.object && !handle_is_closed(self) && !((struct memory_handle *)self)->hold &&
 		token_info(core_of(self), &token, &named))
-		memory_set_hold(self, object, &token, &named);
-	else
-		handle_return(&hold_class, object);
-	PyErr_Clear();
+		return memory_set_hold(self, call.object, &token, &named);
+	handle_return(&hold_class, call.object);
+	return status != STATUS_RAISED;
 }
 
 struct pass_call {

@@ -129,3 +129,13 @@ def spawn():
     yield start
     for child in children:
         child.kill()
+
+
+@pytest.fixture
+def no_broker(tool, monkeypatch):
+    """An address where no broker listens yet; one that was started ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="warpway-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        monkeypatch.setenv("WARPWAY_BROKER", f"{folder}/warpway/broker.sock")
+        yield
+        subprocess.run([tool, "serve", "--stop", "--force"], check=True, stdout=subprocess.DEVNULL)

@@ -13,7 +13,7 @@ import pytest
 
 import warpway
 from arrays import values_of
-from children import LIMIT_S
+from children import LIMIT_S, run_python
 
 SPAWN = mp.get_context("spawn")
 
@@ -84,15 +84,21 @@ def test_a_closed_memory_is_for_pickles_only(queue, device, kind, use):
             call()
 
 
-def test_a_closed_memory_is_free_when_its_object_is(queue, device):
-    with warpway.Pool(device) as pool, warpway.Broker() as broker:
-        before = broker.info().objects
-        array, part = make(device), make(device, pool)
-        array.close()
-        part.close()
-        assert pool.info().slice_count == 1 and broker.info().objects == before + 1
-        del array, part
-        assert pool.info().slice_count == 0 and broker.info().objects == before
+def test_a_closed_memory_is_free_when_its_object_is(no_broker, device):
+    run_python("""
+        import multiprocessing, sys, warpway
+
+        queue = multiprocessing.Queue()
+        queue.put(0)
+        with warpway.Pool(sys.argv[1]) as pool, warpway.Broker() as broker:
+            before = broker.info().objects
+            array, part = warpway.empty(4, device=sys.argv[1]), pool.empty(4, "int32")
+            array.close()
+            part.close()
+            assert pool.info().slice_count == 1 and broker.info().objects == before + 1
+            del array, part
+            assert pool.info().slice_count == 0 and broker.info().objects == before
+    """, device)
 
 
 def test_the_mapping_ends(queue):

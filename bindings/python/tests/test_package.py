@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 import types
 from pathlib import Path
 
@@ -104,16 +103,6 @@ def test_version_is_that_of_the_build():
     expected = os.environ.get("WW_TEST_VERSION") or importlib.metadata.version("warpway")
     assert warpway.__version__ == expected
     assert warpway.library_version() == expected
-
-
-@pytest.fixture
-def no_broker(tool, monkeypatch):
-    """An address where no broker listens yet; one that was started ends with the test."""
-    with tempfile.TemporaryDirectory(prefix="warpway-") as folder:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
-        monkeypatch.setenv("WARPWAY_BROKER", f"{folder}/warpway/broker.sock")
-        yield
-        subprocess.run([tool, "serve", "--stop", "--force"], check=True, stdout=subprocess.DEVNULL)
 
 
 def check_broker(tool, daemon):
