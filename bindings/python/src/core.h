@@ -320,8 +320,6 @@ PyTypeObject *token_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
 PyTypeObject *broker_type_make(PyObject *module);
 PyTypeObject *watch_type_make(PyObject *module);
-/* info.c: structs that calls return, as named tuples */
-int info_types_make(struct core *core);
 
 extern const struct handle_class device_class;
 extern const struct handle_class stream_class;
@@ -356,10 +354,6 @@ int timeline_convert_value(PyObject *value, void *out_value);
 
 PyObject *token_object(struct core *core, const struct ww_token *token);
 
-/* in_flight.c: functions of the module. */
-PyObject *in_flight(PyObject *module, PyObject *unused);
-PyObject *revoke_in_flight(PyObject *module, PyObject *arguments, PyObject *keywords);
-PyObject *limit_in_flight(PyObject *module, PyObject *arguments, PyObject *keywords);
 /* The token of a Token instance, or NULL with TypeError. */
 const struct ww_token *token_of(struct core *core, PyObject *value);
 
@@ -431,7 +425,7 @@ PyObject *aio_await_ticket(PyObject *ticket);
 PyObject *aio_acquire(PyObject *channel, PyObject *arguments, PyObject *keywords);
 PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords);
 
-/* --- info.c --- */
+/* --- info.c; the types are made by info.pxi --- */
 
 /* Ends a list of values. */
 #define INFO_END ((PyObject *)-1)

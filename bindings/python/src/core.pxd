@@ -20,7 +20,7 @@ cdef extern from "token.h":
     void *handle_borrow(object, const handle_class *) except NULL
     void handle_return(const handle_class *, void *)
     void handle_close(object, const handle_class *)
-    ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel)
+    ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000 # STATUS_RAISED
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL
     void *convert_handle(core *, int type, const handle_class *, object) except NULL
@@ -28,5 +28,6 @@ cdef extern from "token.h":
     int convert_uses(object, void *) except 0
     int convert_escrow(object, void *) except 0
     object token_object(core *, const ww_token *)
+    const ww_token *token_of(core *, object) except NULL
     object token_pickle(core *, const ww_token *)
     object aio_run(object, const char *name, object arguments, object keywords)

@@ -138,29 +138,6 @@ static PyMethodDef functions[] = {
 		"without any Python in between."},
 	{"unpickle", token_unpickle, METH_O,
 		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
-	{"in_flight", in_flight, METH_NOARGS,
-		"in_flight($module, /)\n--\n\n"
-		"What this process has sent and nobody has received yet, as a list of InFlight.\n\n"
-		"All deliveries of one slice of a pool are one entry, with the age of the last one."},
-	{"revoke_in_flight", KEYWORDS(revoke_in_flight), METH_VARARGS | METH_KEYWORDS,
-		"revoke_in_flight($module, /, which=None, *, older_than=0.0)\n--\n\n"
-		"End what this process has sent and nobody has received yet.\n\n"
-		"Parameters\n----------\n"
-		"which : Token or InFlight, optional\n"
-		"    One delivery; an InFlight is one of `in_flight`. None: all that are old enough.\n"
-		"older_than : float\n    Seconds since the token or pickle was made.\n\n"
-		"Returns\n-------\n"
-		"int\n    Deliveries that nobody received, and nobody can receive from now on.\n\n"
-		"Memory that nothing else keeps is freed. Other tokens of it stay valid; but of a slice of a\n"
-		"pool that is still open here all tokens end, as by `Memory.revoke`."},
-	{"limit_in_flight", KEYWORDS(limit_in_flight), METH_VARARGS | METH_KEYWORDS,
-		"limit_in_flight($module, /, *, count=None, bytes=None)\n--\n\n"
-		"Limit what this process may have in flight.\n\n"
-		"Parameters\n----------\n"
-		"count : int or None\n    Deliveries; None: 65536.\n"
-		"bytes : int or None\n    Bytes of their memory together; None: 16 TiB.\n\n"
-		"The limits hold for each pool, and for all other memory together. A token or pickle that\n"
-		"would exceed one raises LimitReached, which names the oldest delivery and its age."},
 	{"wait_any", KEYWORDS(channel_wait_any), METH_VARARGS | METH_KEYWORDS,
 		"wait_any($module, /, channels, timeout=None, *, cancel=None)\n--\n\n"
 		"Wait until one of several channels can go on: a consumer has a frame, or the end, to\n"
@@ -231,9 +208,17 @@ static const struct {
 	enum core_type type;
 	const char *name;
 } cython_types[] = {{CORE_DEVICE, "Device"}, {CORE_EVENT, "Event"}, {CORE_GRAPH_NODE, "GraphNode"},
-	{CORE_TIMELINE, "Timeline"}};
+	{CORE_TIMELINE, "Timeline"}, {CORE_OBJECT_INFO, "ObjectInfo"},
+	{CORE_PROCESS_INFO, "ProcessInfo"}, {CORE_BROKER_INFO, "BrokerInfo"},
+	{CORE_POOL_INFO, "PoolInfo"}, {CORE_POOL_HOLDER, "PoolHolder"},
+	{CORE_WATCH_EVENT, "WatchEvent"}, {CORE_IN_FLIGHT, "InFlight"},
+	{CORE_CHANNEL_CONSUMER, "ChannelConsumer"}, {CORE_CHANNEL_EVENT, "ChannelEvent"},
+	{CORE_SERVICE_INFO, "ServiceInfo"}, {CORE_FUNCTION_INFO, "FunctionInfo"}};
 
 #define CYTHON_TYPES (sizeof(cython_types) / sizeof(cython_types[0]))
+
+static const char *const cython_functions[] = {
+	"graph_launch", "in_flight", "limit_in_flight", "revoke_in_flight", NULL};
 
 struct core *core_only;
 
@@ -254,9 +239,6 @@ static PyObject *make_cython(PyObject *module)
 
 static int add_cython(struct core *core)
 {
-	PyObject *function = NULL;
-	int result = -1;
-
 	core->cython = make_cython(core->module);
 	for (size_t i = 0; core->cython && i < CYTHON_TYPES; i++) {
 		PyObject *type = PyObject_GetAttrString(core->cython, cython_types[i].name);
@@ -265,12 +247,15 @@ static int add_cython(struct core *core)
 		if (!type || PyModule_AddType(core->module, (PyTypeObject *)type) < 0)
 			return -1;
 	}
-	if (core->cython)
-		function = PyObject_GetAttrString(core->cython, "graph_launch");
-	if (function)
-		result = PyModule_AddObjectRef(core->module, "graph_launch", function);
-	Py_XDECREF(function);
-	return result;
+	for (size_t i = 0; core->cython && cython_functions[i]; i++) {
+		PyObject *function = PyObject_GetAttrString(core->cython, cython_functions[i]);
+		int result = PyModule_AddObjectRef(core->module, cython_functions[i], function);
+
+		Py_XDECREF(function);
+		if (result < 0)
+			return -1;
+	}
+	return core->cython ? 0 : -1;
 }
 
 static int add_types(struct core *core)
@@ -282,7 +267,7 @@ static int add_types(struct core *core)
 		if (!type || PyModule_AddType(core->module, type) < 0)
 			return -1;
 	}
-	return info_types_make(core);
+	return 0;
 }
 
 /*

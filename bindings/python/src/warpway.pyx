@@ -11,7 +11,7 @@ from operator import index
 
 from cpython.long cimport PyLong_AsVoidPtr
 from cpython.bytes cimport PyBytes_FromObject
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport UINT32_MAX, uintptr_t
 from libc.string cimport memcpy, memset
 
 from core cimport *
@@ -72,8 +72,10 @@ cdef uint32_t index_of(value, str what, tuple words) except? -1:
     return words.index(value)
 
 
+include "info.pxi"
 include "device.pxi"
 include "sync.pxi"
 include "event.pxi"
 include "graph.pxi"
+include "in_flight.pxi"
 include "timeline.pxi"
