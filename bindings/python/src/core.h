@@ -318,8 +318,6 @@ PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
-PyTypeObject *broker_type_make(PyObject *module);
-PyTypeObject *watch_type_make(PyObject *module);
 
 extern const struct handle_class device_class;
 extern const struct handle_class stream_class;
@@ -331,6 +329,7 @@ extern const struct handle_class graph_node_class;
 extern const struct handle_class event_class;
 extern const struct handle_class barrier_class;
 extern const struct handle_class broker_class;
+extern const struct handle_class watch_class; /* of a ww_watch, which has no references */
 extern const struct handle_class hold_class;
 
 /* --- makers for other files; each takes over a reference, also on failure --- */
@@ -341,9 +340,9 @@ PyObject **stream_ready(struct core *core, PyObject *value);
 /* @kept: borrowed; lives as long as the Stream; may be NULL */
 PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);
 PyObject *memory_object(struct core *core, ww_memory *memory);
-PyObject *broker_object(struct core *core, ww_broker *broker);
 
 /* warpway.pyx and its files; core: core_only */
+PyObject *broker_object(struct core *core, ww_broker *broker);
 PyObject *device_object(struct core *core, ww_device *device);
 PyObject *timeline_object(struct core *core, ww_timeline *timeline);
 PyObject *event_object(struct core *core, ww_event *event);
@@ -437,9 +436,6 @@ PyObject *info_object(struct core *core, enum core_type type, PyObject *const va
 PyObject *info_word(uint32_t value, const char *const words[], uint32_t count);
 PyObject *info_seconds(uint64_t ns);
 PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES]);
-
-/* An id as info_id() writes it; false with an exception. */
-bool id_read(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES]);
 PyObject *info_text(const char *text);
 
 /* The number of 4, or 8, bytes at an offset of a struct; the closure of a PyGetSetDef is one. */
@@ -447,6 +443,5 @@ PyObject *info_u32(const void *info, const void *offset);
 PyObject *info_u64(const void *info, const void *offset);
 PyObject *info_dtype(const struct ww_dtype *dtype);
 PyObject *info_numbers(const int64_t *numbers, uint32_t count);
-PyObject *object_info_object(struct core *core, const struct ww_object_info *info);
 
 #endif

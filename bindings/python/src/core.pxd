@@ -6,17 +6,20 @@ from cpython.object cimport PyObject
 cdef extern from "token.h":
     # See core.h for what each does. A function that returns an object raises if it fails.
     struct core:
-        pass
+        PyObject **types
     struct handle_class:
         pass
     ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
     enum:
-        CORE_BROKER, CORE_GRAPH_NODE, CORE_TIMELINE
+        CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
+        CORE_WORK_QUEUE
     const ww_status STATUS_RAISED
-    const handle_class broker_class, device_class, event_class, graph_node_class, stream_class, timeline_class
+    const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, stream_class, timeline_class
+    const handle_class watch_class
 
     core *python_core "core_only"
     object error_raise(core *, ww_status)
+    object error_raise_text(core *, ww_status, const char *format, ...)
     void *handle_borrow(object, const handle_class *) except NULL
     void handle_return(const handle_class *, void *)
     void handle_close(object, const handle_class *)
@@ -24,10 +27,16 @@ cdef extern from "token.h":
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL
     void *convert_handle(core *, int type, const handle_class *, object) except NULL
+    uint64_t wait_now_ns() nogil
+    uint64_t wait_left_ns(uint64_t begin_ns, uint64_t timeout_ns)
+    int convert_access(object, void *) except 0
     int convert_timeout(object, void *) except 0
     int convert_uses(object, void *) except 0
     int convert_escrow(object, void *) except 0
     object token_object(core *, const ww_token *)
+    object info_numbers(const int64_t *, uint32_t count)
+    object array_object(core *, object memory, const ww_array *)
+    ww_device *token_device(core *, const uint8_t *home_uuid, object which) except NULL
     const ww_token *token_of(core *, object) except NULL
     object token_pickle(core *, const ww_token *)
     object aio_run(object, const char *name, object arguments, object keywords)

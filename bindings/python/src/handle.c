@@ -20,10 +20,18 @@
 	}                                         \
 	const struct handle_class name##_class = {noun, name##_ref, name##_unref};
 
+HANDLE_CLASS(broker, "Broker")
 HANDLE_CLASS(device, "Device")
 HANDLE_CLASS(event, "Event")
 HANDLE_CLASS(graph_node, "GraphNode")
 HANDLE_CLASS(timeline, "Timeline")
+
+static void *watch_unref(void *watch)
+{
+	return ww_watch_free(watch);
+}
+
+const struct handle_class watch_class = {"Watch", NULL, watch_unref};
 
 PyMemberDef handle_members[] = {
 	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle, weakrefs), READONLY, NULL},

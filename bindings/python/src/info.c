@@ -42,34 +42,6 @@ PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES])
 	return PyUnicode_FromString(text);
 }
 
-static int hex_digit(char character)
-{
-	const char *digits = "0123456789abcdef";
-	const char *found = character ? strchr(digits, character) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
-bool id_read(PyObject *text, uint8_t id[WW_OBJECT_ID_BYTES])
-{
-	PyObject *bytes = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8String(text) : NULL;
-	const char *digits = bytes ? PyBytes_AsString(bytes) : "";
-	bool is_id = bytes && PyBytes_Size(bytes) == 2 * (Py_ssize_t)WW_OBJECT_ID_BYTES;
-
-	for (size_t i = 0; is_id && i < WW_OBJECT_ID_BYTES; i++) {
-		int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
-
-		is_id = high >= 0 && low >= 0;
-		id[i] = is_id ? (uint8_t)(high * 16 + low) : 0;
-	}
-	Py_XDECREF(bytes);
-	if (!is_id && !PyErr_Occurred())
-		PyErr_Format(PyExc_ValueError,
-			"an object id is a str of 32 hexadecimal digits in lower case, as Memory.object_id, not %R",
-			text ? text : Py_None);
-	return is_id;
-}
-
 /* Names come from other processes: the broker has checked that they are UTF-8. */
 PyObject *info_text(const char *text)
 {
@@ -114,38 +86,4 @@ PyObject *info_numbers(const int64_t *numbers, uint32_t count)
 			PyTuple_SetItem(tuple, i, number);
 	}
 	return tuple;
-}
-
-PyObject *object_info_object(struct core *core, const struct ww_object_info *info)
-{
-	static const char *const kinds[] = {"", "memory", "timeline", "event", "barrier", "channel",
-		"service", "pool", "work-queue"};
-	static const char *const states[] = {"", "writing", "sealed", "shared", "removed"};
-	static const char *const lives[] = {"", "held", "owner", "kept"};
-	static const char *const accesses[] = {"", "read", "write"};
-	PyObject *const values[] = {
-		info_text(info->name),
-		info_word(info->kind, kinds, 9),
-		info_word(info->state, states, 5),
-		info_word(info->life, lives, 4),
-		PyLong_FromUnsignedLongLong(info->bytes),
-		PyLong_FromUnsignedLong(info->mode),
-		PyLong_FromUnsignedLong(info->uid),
-		PyLong_FromUnsignedLong(info->gid),
-		info_word(info->access, accesses, 3),
-		PyLong_FromUnsignedLong(info->pid),
-		PyLong_FromUnsignedLong(info->holders),
-		PyLong_FromUnsignedLong(info->escrows),
-		PyBool_FromLong(info->is_own),
-		info_seconds(info->age_ns),
-		info->left_ns == WW_FOREVER ? Py_NewRef(Py_None) : info_seconds(info->left_ns),
-		info_id(info->object_id),
-		info->has_array ? info_numbers(info->array.shape, info->array.ndim)
-				: Py_NewRef(Py_None),
-		info->has_array ? info_dtype(&info->array.dtype) : Py_NewRef(Py_None),
-		PyBool_FromLong(info->is_slice),
-		INFO_END,
-	};
-
-	return info_object(core, CORE_OBJECT_INFO, values);
 }

@@ -187,8 +187,6 @@ static const struct type_maker makers[] = {
 	{CORE_EXPORTER, exporter_type_make},
 	{CORE_TOKEN, token_type_make},
 	{CORE_BARRIER, barrier_type_make},
-	{CORE_BROKER, broker_type_make},
-	{CORE_WATCH, watch_type_make},
 	{CORE_CHANNEL, channel_type_make},
 	{CORE_FRAME, frame_type_make},
 	{CORE_WORK_QUEUE, work_queue_type_make},
@@ -207,7 +205,7 @@ static const struct type_maker makers[] = {
 static const struct {
 	enum core_type type;
 	const char *name;
-} cython_types[] = {{CORE_DEVICE, "Device"}, {CORE_EVENT, "Event"}, {CORE_GRAPH_NODE, "GraphNode"},
+} cython_types[] = {{CORE_BROKER, "Broker"}, {CORE_WATCH, "Watch"}, {CORE_DEVICE, "Device"}, {CORE_EVENT, "Event"}, {CORE_GRAPH_NODE, "GraphNode"},
 	{CORE_TIMELINE, "Timeline"}, {CORE_OBJECT_INFO, "ObjectInfo"},
 	{CORE_PROCESS_INFO, "ProcessInfo"}, {CORE_BROKER_INFO, "BrokerInfo"},
 	{CORE_POOL_INFO, "PoolInfo"}, {CORE_POOL_HOLDER, "PoolHolder"},

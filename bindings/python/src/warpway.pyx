@@ -6,6 +6,7 @@ object: so another thread can close the handle while the GIL is released. Whatev
 GIL: the driver may wait for a function that a stream calls, and that needs the GIL.
 """
 cimport cython
+import os
 import sys
 from operator import index
 
@@ -22,7 +23,7 @@ cdef extern from *:
     /* A struct of the library, zeroed, that says its size. */
     #define CLEAR(params) (memset(&(params), 0, sizeof(params)), (void)((params).struct_size = sizeof(params)))
     """
-    void CLEAR(...)
+    void CLEAR(...) nogil
 
 
 cdef inline int check(ww_status status) except -1:
@@ -37,6 +38,18 @@ cdef inline bint is_ready(ww_status status) except -1:
     if status < 0:
         error_raise(python_core, status)
     return status == WW_OK
+
+
+cdef int refuse(ww_status status, str message) except -1:
+    """Raises the exception of a status, with a message of this package."""
+    data = message.encode("utf-8", "replace")
+    error_raise_text(python_core, status, "%s", <const char *>data)
+    return 0
+
+
+cdef inline bint is_a(value, int type_number):
+    """Whether it is an instance of a type CORE_..."""
+    return type(value) is <object>python_core.types[type_number]
 
 
 cdef inline aio():
@@ -73,9 +86,13 @@ cdef uint32_t index_of(value, str what, tuple words) except? -1:
 
 
 include "info.pxi"
+include "in_flight.pxi"
 include "device.pxi"
 include "sync.pxi"
 include "event.pxi"
 include "graph.pxi"
-include "in_flight.pxi"
 include "timeline.pxi"
+include "broker.pxi"
+include "broker_put.pxi"
+include "broker_get.pxi"
+include "watch.pxi"

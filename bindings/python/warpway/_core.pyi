@@ -637,13 +637,13 @@ class Barrier:
 
 @final
 class Broker:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         address: str | bytes | PathLike[str] | PathLike[bytes] | None = None,
         *,
         start: bool = True,
         timeout: float | None = None,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def address(self) -> str: ...
     @property
@@ -704,6 +704,7 @@ class Broker:
 
 @final
 class Watch:
+    def __init__(self, *args: object, **kwargs: object) -> NoReturn: ...
     @property
     def closed(self) -> bool: ...
     def next(self, timeout: float | None = None, *, cancel: Cancel | None = None) -> WatchEvent: ...
