@@ -292,8 +292,11 @@ cdef class Broker:
 
         Parameters
         ----------
+        prefix : str
+            Objects inside others, such as the slots of a channel, have names that begin with '@'. They
+            are listed only if `prefix` does, too, or with `unnamed`.
         unnamed : bool
-            Also those without a name, and removed ones; only without a prefix.
+            Also those without a name, removed ones and those inside others; only without a prefix.
         """
         cdef ww_object_info info
         cdef size_t i = 0
@@ -304,7 +307,8 @@ cdef class Broker:
         try:
             while ww_snapshot_object(snapshot, i, &info) == WW_OK:
                 i += 1
-                found.append(object_info(&info))
+                if unnamed or prefix or info.name[0] != b"@":
+                    found.append(object_info(&info))
         finally:
             ww_snapshot_free(snapshot)
         return found

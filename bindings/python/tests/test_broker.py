@@ -478,6 +478,14 @@ def test_lists_are_in_order_of_names(broker, name):
     assert unnamed[memories[name + "/0"].object_id] == "sealed"
 
 
+def test_lists_leave_out_what_is_inside_other_objects(broker, name):
+    with warpway.Channel(name, 3, "float32", device="host", broker=broker):
+        inner = f"@{broker.stat(name).object_id}/"
+        assert not [info.name for info in broker.list() if info.name.startswith(inner)]
+        assert [info.name for info in broker.list(inner)] == [inner + "slots"]
+        assert inner + "slots" in [info.name for info in broker.list(unnamed=True)]
+
+
 def test_a_memory_goes_on_without_its_name(broker, name):
     memory = memory_of("host", b"bytes")
     broker.put(name, memory)
