@@ -37,7 +37,9 @@ async def wait(timeline: warpway.Timeline, barrier: warpway.Barrier, broker: war
     stream = warpway.Stream()
     await warpway.aio.run(stream.synchronize)
     found = await broker.get_async("a", timeout=None)
-    print(found.shape)
+    print(found.closed, found.shape)  # type: ignore[union-attr]
+    if isinstance(found, warpway.Array):
+        print(found.shape)
     print(barrier.fileno())
     return await barrier.wait_async()
 
@@ -90,6 +92,10 @@ def serve(service: warpway.Service) -> None:
 
 async def call(client: warpway.Client, array: warpway.Array) -> None:
     client.wait_ready(timeout=3)
+    total = client.call("lab/sum", 2.0, array)
+    print(total + 1)  # type: ignore[operator]
+    if isinstance(total, float):
+        print(total + 1)
     found = client.function("lab/sum", "f32 a, f32[n] x read -> f64 sum")
     print(found(2.0, array, timeout=3) + client.echo(b"abc"), found.parameters)
     ticket = client.submit("lab/sum", 2.0, x=array, lane=3, deadline=0.5)
@@ -113,7 +119,8 @@ def main() -> None:
     queue.put(array.token("read", uses=2, escrow=None))
     broker = warpway.Broker()
     broker.put("a", array, life="kept", mode=0o640)
-    other: warpway.Array = broker.get("a", timeout=3)
+    other = broker.get("a", timeout=3)
+    assert isinstance(other, warpway.Array)
     try:
         info = broker.stat("a")
         for info in broker.list("a"):
@@ -132,6 +139,7 @@ def main() -> None:
     use(other)
     use(array2)
     token = warpway.Token.from_bytes(array.token().to_bytes())
+    print(token.open().closed, token.open().shape)  # type: ignore[union-attr]
     memory2, offset = warpway.Memory.find(array.pointer)
     print(token == array.token(), memory2, offset)
     timeline = warpway.Timeline()

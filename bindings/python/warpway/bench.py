@@ -116,7 +116,8 @@ def _serve_token(block: warpway.Memory, asked: warpway.Timeline, answers: Any) -
         data = bytes(view[:512])
         if not any(data):
             return
-        found = _use(warpway.Token(data).open(), count == 1)
+        array: Any = warpway.Token(data).open()
+        found = _use(array, count == 1)
         if found not in (None, MARK):
             raise RuntimeError(f"the child found {found}, not {MARK}")
         answered.signal(count)
@@ -166,7 +167,7 @@ def _frame_row(kind: Any, device: str, rounds: int) -> dict[str, Any]:
 def _in_one_process(pool: warpway.Pool, rounds: int) -> _Timings:
     def export_import() -> None:
         array = pool.empty(NBYTES, "uint8")
-        opened = array.token().open()
+        opened: Any = array.token().open()
         opened.__dlpack__(max_version=(1, 1))
 
     yield "process.token_open_dlpack", _measure(export_import, rounds)

@@ -59,7 +59,8 @@ class IpcHandle:
         """
         if self._memory is not None:
             raise ValueError("this IpcHandle is open already")
-        self._memory = self._token.open()
+        memory: Any = self._token.open()
+        self._memory = memory
         return cuda.MemoryPointer(context, ctypes.c_void_p(self._memory.pointer), self.size, owner=self._memory)
 
     def close(self) -> None:
