@@ -237,14 +237,15 @@ static ww_status run_hold(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 
 /*
  * The broker refuses the secret of a counted token that was received as often as it may be, or
- * revoked.
+ * revoked. It is the kernel that refuses a connection.
  */
 static PyObject *fail_received(struct core *core, ww_status status,
 	const struct ww_token_info *info)
 {
-	bool is_counted = info->flags & WW_TOKEN_COUNTED;
+	bool is_refused = status == WW_ERR_ACCESS && info->flags & WW_TOKEN_COUNTED &&
+		ww_error_last()->domain != WW_DOMAIN_ERRNO;
 
-	if (status != WW_ERR_NOT_FOUND && !(status == WW_ERR_ACCESS && is_counted))
+	if (status != WW_ERR_NOT_FOUND && !is_refused)
 		return error_raise(core, status);
 	return error_raise_text(core, WW_ERR_NOT_FOUND,
 		"a pickle is one delivery unless it was made by token(uses=n), and this one was received "

@@ -3,6 +3,7 @@
 
 import io
 import multiprocessing as mp
+import os
 import pickle
 import pickletools
 import threading
@@ -102,6 +103,19 @@ def test_pickle_after_close_names_the_remedy(device):
     array.close()
     with pytest.raises(ValueError, match=r"token\(\)"):
         pickle.dumps(array)
+
+
+def receive_as_nobody(_, data):
+    os.setuid(65534)
+    with pytest.raises(warpway.AccessDenied) as refused:
+        pickle.loads(data)
+    return str(refused.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become another user")
+def test_a_broker_that_lets_nobody_in_is_named(spawn, broker):
+    said = spawn(receive_as_nobody, pickle.dumps(warpway.zeros(4, device="host"))).result()
+    assert "EACCES" in said and os.path.dirname(broker.address) in said
 
 
 def test_what_is_sealed_travels_for_reading(device):
