@@ -12,7 +12,7 @@ cdef extern from "token.h":
     ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
     enum:
         CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
-        CORE_WORK_QUEUE
+        CORE_TOKEN, CORE_WORK_QUEUE
     const ww_status STATUS_RAISED
     const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, stream_class, timeline_class
     const handle_class watch_class

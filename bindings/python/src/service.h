@@ -24,16 +24,8 @@ struct service_state {
 	ww_device *device;
 };
 
-/* A function that is offered. */
-struct offer {
-	struct core *core;
-	PyObject *function; /* borrowed */
-	PyObject *name;     /* a str */
-	struct call_form *form;
-	ww_device *device; /* a reference: where results are copied to */
-	bool wants_call;
-	bool is_batch; /* it runs several calls at once */
-};
+/* A function that is offered: an Offer of offer.pxi. */
+struct offer;
 
 /* A thread that serves, while it does. */
 struct serving {
@@ -56,11 +48,11 @@ struct serving *serving_now(void);
 /* Whether the Service that the thread serves was closed. */
 bool serving_is_over(void);
 
-/* --- offer.c --- */
+/* --- offer.pxi --- */
 
-/* An offer in a capsule, which frees it. Return: NULL with an exception. */
+/* An Offer. @name: a str. Return: NULL with an exception. */
 PyObject *offer_new(struct core *core, const char *signature, PyObject *name, PyObject *function,
-	ww_device *device, bool wants_call, bool is_batch, struct offer **out_offer);
+	ww_device *device, int wants_call, int is_batch, struct offer **out_offer);
 /* A ww_service_fn and a ww_service_batch_fn; @context is a struct offer. */
 ww_status offer_run(void *context, ww_call *call);
 ww_status offer_run_batch(void *context, ww_call *const *calls, uint32_t count);

@@ -12,7 +12,10 @@ from operator import index
 
 from cpython.long cimport PyLong_AsVoidPtr
 from cpython.bytes cimport PyBytes_FromObject
+from cpython.ref cimport Py_INCREF
+from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport UINT32_MAX, uintptr_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from core cimport *
@@ -96,3 +99,4 @@ include "broker.pxi"
 include "broker_put.pxi"
 include "broker_get.pxi"
 include "watch.pxi"
+include "offer.pxi"
