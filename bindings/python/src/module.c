@@ -205,18 +205,35 @@ static const struct type_maker makers[] = {
 static const struct {
 	enum core_type type;
 	const char *name;
-} cython_types[] = {{CORE_BROKER, "Broker"}, {CORE_WATCH, "Watch"}, {CORE_DEVICE, "Device"}, {CORE_EVENT, "Event"}, {CORE_GRAPH_NODE, "GraphNode"},
-	{CORE_TIMELINE, "Timeline"}, {CORE_OBJECT_INFO, "ObjectInfo"},
-	{CORE_PROCESS_INFO, "ProcessInfo"}, {CORE_BROKER_INFO, "BrokerInfo"},
-	{CORE_POOL_INFO, "PoolInfo"}, {CORE_POOL_HOLDER, "PoolHolder"},
-	{CORE_WATCH_EVENT, "WatchEvent"}, {CORE_IN_FLIGHT, "InFlight"},
-	{CORE_CHANNEL_CONSUMER, "ChannelConsumer"}, {CORE_CHANNEL_EVENT, "ChannelEvent"},
-	{CORE_SERVICE_INFO, "ServiceInfo"}, {CORE_FUNCTION_INFO, "FunctionInfo"}};
+} cython_types[] = {
+	{CORE_BROKER, "Broker"},
+	{CORE_WATCH, "Watch"},
+	{CORE_DEVICE, "Device"},
+	{CORE_EVENT, "Event"},
+	{CORE_GRAPH_NODE, "GraphNode"},
+	{CORE_TIMELINE, "Timeline"},
+	{CORE_OBJECT_INFO, "ObjectInfo"},
+	{CORE_PROCESS_INFO, "ProcessInfo"},
+	{CORE_BROKER_INFO, "BrokerInfo"},
+	{CORE_POOL_INFO, "PoolInfo"},
+	{CORE_POOL_HOLDER, "PoolHolder"},
+	{CORE_WATCH_EVENT, "WatchEvent"},
+	{CORE_IN_FLIGHT, "InFlight"},
+	{CORE_CHANNEL_CONSUMER, "ChannelConsumer"},
+	{CORE_CHANNEL_EVENT, "ChannelEvent"},
+	{CORE_SERVICE_INFO, "ServiceInfo"},
+	{CORE_FUNCTION_INFO, "FunctionInfo"},
+};
 
 #define CYTHON_TYPES (sizeof(cython_types) / sizeof(cython_types[0]))
 
 static const char *const cython_functions[] = {
-	"graph_launch", "in_flight", "limit_in_flight", "revoke_in_flight", NULL};
+	"graph_launch",
+	"in_flight",
+	"limit_in_flight",
+	"revoke_in_flight",
+	NULL,
+};
 
 struct core *core_only;
 
