@@ -79,7 +79,8 @@ WW_API ww_status ww_dlpack_export_unversioned(ww_memory *memory, const struct ww
  *
  * The tensor's memory is wrapped as by ww_memory_wrap(), whose description says what can be shared.
  * A tensor marked READ_ONLY becomes a memory of WW_ACCESS_READ. A tensor without elements has no
- * bytes to wrap: its deleter is called at once, and the memory is a new page of WW_MEMORY_HOST.
+ * bytes to wrap: its deleter is called at once, and the memory is a new one where the tensor is: of
+ * WW_MEMORY_VMM for a GPU, else of WW_MEMORY_HOST.
  *
  * Return: WW_OK; WW_ERR_VERSION (of another major version: the caller may only call its deleter);
  *         WW_ERR_INVALID (the tensor is of another device, or not well formed); WW_ERR_UNSUPPORTED

@@ -317,12 +317,14 @@ static ww_status import_tensor(ww_device *device, const struct intake *intake, b
 	if (ww_array_has_elements(&array)) {
 		ww_try(import_bytes(device, intake, &array, out_memory));
 	} else {
+		const bool is_gpu = intake->tensor->device_type == WW_DL_CUDA;
 		const struct ww_memory_params params = {.struct_size = sizeof(params),
-			.kind = WW_MEMORY_HOST,
+			.kind = is_gpu ? WW_MEMORY_VMM : WW_MEMORY_HOST,
 			.bytes = 1};
 
 		/*
 		 * A tensor without elements has nothing to wrap, so its deleter is called at once.
+		 * The memory only says where the array is.
 		 */
 		ww_try(ww_memory_create(device, &params, out_memory));
 		intake->release(intake->context);

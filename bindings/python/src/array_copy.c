@@ -172,7 +172,7 @@ static void raise_as_buffer_error(struct core *core)
 	Py_XDECREF(traceback);
 }
 
-static ww_device *open_place(struct core *core, int type, int id)
+ww_device *dlpack_open_place(struct core *core, int type, int id)
 {
 	PyObject *name = type == DL_CPU ? PyUnicode_FromString("host") : PyLong_FromLong(id);
 	ww_device *device = name ? convert_device(core, name) : NULL;
@@ -194,7 +194,7 @@ static PyObject *copy_borrowed(PyObject *self, ww_memory *memory, int type, int 
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
 	source.start = info.pointer ? info.pointer : info.host_pointer;
-	device = open_place(core_of(self), type, id);
+	device = dlpack_open_place(core_of(self), type, id);
 	if (!device) {
 		raise_as_buffer_error(core_of(self));
 		return NULL;

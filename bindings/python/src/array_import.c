@@ -80,7 +80,7 @@ struct place {
 /* Return: false with an exception. */
 static bool place_of(struct core *core, PyObject *value, struct place *place)
 {
-	PyObject *pair = PyObject_CallMethod(value, "__dlpack_device__", NULL), *name;
+	PyObject *pair = PyObject_CallMethod(value, "__dlpack_device__", NULL);
 
 	if (!pair)
 		return false;
@@ -95,13 +95,28 @@ static bool place_of(struct core *core, PyObject *value, struct place *place)
 		return false;
 	}
 	Py_DECREF(pair);
-	name = place->type == DL_CPU ? PyUnicode_FromString("host") : PyLong_FromLong(place->id);
-	place->device = name ? convert_device(core, name) : NULL;
-	Py_XDECREF(name);
+	place->device = dlpack_open_place(core, place->type, place->id);
 	return place->device;
 }
 
-static const struct dl_tensor *tensor_of(PyObject *capsule)
+/*
+ * CuPy divides the bytes of a negative stride as an unsigned number, so that the quotient is too
+ * large. Its product with the bytes of an element is right modulo 2^64.
+ * No other stride is changed: a product of more than 64 bits is an error.
+ */
+static void mend_strides(struct dl_tensor *tensor)
+{
+	uint64_t element_bytes = (uint64_t)tensor->dtype.bits * tensor->dtype.lanes / 8;
+
+	for (int32_t i = 0; tensor->strides && element_bytes > 1 && i < tensor->ndim; i++) {
+		uint64_t stride = (uint64_t)tensor->strides[i], bytes = stride * element_bytes;
+
+		if ((int64_t)bytes < 0 && bytes / element_bytes == stride)
+			tensor->strides[i] = (int64_t)bytes / (int64_t)element_bytes;
+	}
+}
+
+static struct dl_tensor *tensor_of(PyObject *capsule)
 {
 	struct DLManagedTensorVersioned *versioned;
 	struct DLManagedTensor *plain;
@@ -199,11 +214,29 @@ static PyObject *import_capsule(struct core *core, ww_device *device, PyObject *
 	return array;
 }
 
-static PyObject *import_without_copy(struct core *core, ww_device *device, PyObject *value)
+/*
+ * The CPU and a GPU both reach pinned memory. Torch says that the device has it, but its tensor is
+ * one of the CPU: so is the array then.
+ */
+static ww_device *importing_device(struct core *core, const struct place *place,
+	const struct dl_tensor *tensor)
 {
-	PyObject *capsule = capsule_of(value, NULL);
-	PyObject *array = capsule ? import_capsule(core, device, capsule) : NULL;
+	if (place->type != DL_CUDA_HOST || tensor->device_type != DL_CPU)
+		return ww_device_ref(place->device);
+	return dlpack_open_place(core, DL_CPU, 0);
+}
 
+static PyObject *import_without_copy(struct core *core, const struct place *place, PyObject *value)
+{
+	PyObject *capsule = capsule_of(value, NULL), *array = NULL;
+	struct dl_tensor *tensor = capsule ? tensor_of(capsule) : NULL;
+	ww_device *device = tensor ? importing_device(core, place, tensor) : NULL;
+
+	if (device) {
+		mend_strides(tensor);
+		array = import_capsule(core, device, capsule);
+	}
+	handle_return(&device_class, device);
 	Py_XDECREF(capsule);
 	return array;
 }
@@ -235,12 +268,14 @@ static PyObject *copy_capsule(struct core *core, const struct place *place, ww_d
 	PyObject *capsule, ww_stream *stream)
 {
 	struct ww_device_info info = WW_INIT(struct ww_device_info);
-	const struct dl_tensor *tensor = tensor_of(capsule);
+	struct dl_tensor *tensor = tensor_of(capsule);
 	struct array_source source = {.device = place->device};
 	ww_status status = ww_device_info_get(target, &info);
 
 	if (status != WW_OK)
 		return error_raise(core, status);
+	if (tensor)
+		mend_strides(tensor);
 	if (!tensor || !is_at(tensor, place) || !array_source_read(core, tensor, &source))
 		return NULL;
 	return array_copied(core, &source, target,
@@ -291,7 +326,7 @@ static PyObject *import_for(struct core *core, const struct place *place, PyObje
 		PyErr_SetString(PyExc_BufferError,
 			"the array is on another device, and copy=False forbids the copy");
 	else
-		array = import_without_copy(core, device, value);
+		array = import_without_copy(core, place, value);
 	handle_return(&device_class, target);
 	return array;
 }

@@ -51,6 +51,9 @@ bool dlpack_place(PyObject *memory, int *out_type, int *out_id);
 
 /* --- array_copy.c --- */
 
+/* A reference of a device of DLPack; NULL with an exception. */
+ww_device *dlpack_open_place(struct core *core, int type, int id);
+
 /* What is copied into a new memory, from the lowest to the highest byte of an array. */
 struct array_source {
 	const char *start; /* what the array's offset counts from */

@@ -4,6 +4,7 @@
 import ctypes
 import gc
 import os
+import pickle
 import sys
 import types
 from contextlib import contextmanager
@@ -368,6 +369,64 @@ def test_copy_of_pinned_memory_that_its_tensor_calls_that_of_the_cpu(gpu):
     np.asarray(array)[:] = 7
     copy = warpway.from_dlpack(Wrong(array, (3, 0)), copy=True)
     assert copy.device.selector == gpu and (read(copy) == 7).all()
+
+
+class OnGpu:
+    """Has an Array's DLPack, and nothing else of it."""
+
+    def __init__(self, array):
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
+def test_arrays_without_elements_arrive_on_their_device(device):
+    array = warpway.zeros((0, 3), device=device)
+    for copy in (False, True):
+        shared = warpway.share(OnGpu(array), copy=copy)
+        for arrived in (shared, pickle.loads(pickle.dumps(shared))):
+            assert arrived.shape == (0, 3) and arrived.__dlpack_device__() == array.__dlpack_device__()
+    if device != "host":
+        shared = warpway.share(CudaArray(array))
+        assert shared.shape == (0, 3) and shared.__dlpack_device__() == array.__dlpack_device__()
+
+
+class Reversed:
+    """As CuPy's: negative strides are divided as unsigned numbers."""
+
+    def __init__(self, array):
+        self.array, self.__dlpack_device__ = array, array.__dlpack_device__
+
+    def __dlpack__(self, *, stream=None):
+        capsule = self.array.__dlpack__(stream=stream)
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        strides = ctypes.c_void_p.from_address(get(capsule, b"dltensor") + 32).value
+        for i, stride in enumerate(self.array.strides):
+            ctypes.c_uint64.from_address(strides + 8 * i).value = stride % 2**64 // self.array.itemsize
+        return capsule
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "complex128"])
+def test_strides_of_cupy(device, dtype):
+    array, numbers = filled((4, 6), dtype, device)
+    for key in (np.s_[::-1], np.s_[:, ::-2], np.s_[::-3, 4:1:-1], np.s_[1:]):
+        for made in (warpway.share(Reversed(array[key])), warpway.from_dlpack(Reversed(array[key]), copy=True)):
+            assert made.strides == array[key].strides
+            assert (np.asarray(warpway.from_dlpack(made, device="host")) == numbers[key]).all()
+
+
+def test_strides_that_are_too_large(device):
+    array = warpway.zeros((4, 6), "float32", device=device)
+
+    class Wrong(Reversed):
+        """Nothing makes sense of its strides."""
+
+        def __dlpack__(self, *, stream=None):
+            self.array = types.SimpleNamespace(__dlpack__=array.__dlpack__, strides=(1 << 63, 4), itemsize=1)
+            return super().__dlpack__(stream=stream)
+
+    for copy in (False, True):
+        with pytest.raises((warpway.InvalidArgument, warpway.Unsupported), match="too large to compute with"):
+            warpway.share(Wrong(array), copy=copy)
 
 
 @pytest.mark.parametrize("dtype", ["float32", [("x", "f4")]], ids=str)
