@@ -28,6 +28,7 @@ PyObject *array_view(PyObject *self, const struct ww_array *array)
 	if (made) {
 		((struct array_instance *)made)->is_view = true;
 		((struct array_instance *)made)->ready = from->ready;
+		((struct array_instance *)made)->numpy_type = Py_XNewRef(from->numpy_type);
 		Py_XINCREF(from->ready.timeline);
 	}
 	return made;
@@ -89,6 +90,7 @@ static int array_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(((struct array_instance *)self)->memory);
 	Py_VISIT(((struct array_instance *)self)->former);
 	Py_VISIT(((struct array_instance *)self)->asked);
+	Py_VISIT(((struct array_instance *)self)->numpy_type);
 	Py_VISIT(((struct array_instance *)self)->ready.timeline);
 	return 0;
 }
@@ -100,6 +102,7 @@ static void array_dealloc(PyObject *self)
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(array->asked);
+	Py_XDECREF(array->numpy_type);
 	memory_leave(array->memory, false);
 	memory_leave(array->former, true);
 	Py_XDECREF(array->ready.timeline);
@@ -146,8 +149,11 @@ static PyObject *get_strides(PyObject *self, void *unused)
 
 static PyObject *get_dtype(PyObject *self, void *unused)
 {
+	PyObject *numpy_type = ((struct array_instance *)self)->numpy_type;
+
 	(void)unused;
-	return info_dtype(&array_of(self)->dtype);
+	return numpy_type ? Py_XNewRef(PyTuple_GetItem(numpy_type, 0))
+			  : info_dtype(&array_of(self)->dtype);
 }
 
 static PyObject *get_ndim(PyObject *self, void *unused)
@@ -273,6 +279,47 @@ PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	return made;
 }
 
+/* An Array whose elements are of a type that only NumPy knows. */
+static PyObject *array_describe(PyObject *self, PyObject *arguments)
+{
+	struct array_instance *array = (struct array_instance *)self;
+	PyObject *name, *descr;
+
+	if (!PyArg_ParseTuple(arguments, "UO:_describe", &name, &descr))
+		return NULL;
+	if (array->array.dtype.code != WW_DTYPE_OPAQUE || array->numpy_type)
+		return error_raise_text(core_of(self), WW_ERR_INVALID,
+			"this array has a type of elements already");
+	array->numpy_type = Py_NewRef(arguments);
+	return Py_NewRef(self);
+}
+
+static PyObject *array_numpy_type(PyObject *self, void *unused)
+{
+	PyObject *numpy_type = ((struct array_instance *)self)->numpy_type;
+
+	(void)unused;
+	return Py_NewRef(numpy_type ? numpy_type : Py_None);
+}
+
+bool array_check_plain(PyObject *self, const char *error)
+{
+	PyObject *arguments, *done;
+
+	if (!((struct array_instance *)self)->numpy_type)
+		return true;
+	arguments = Py_BuildValue("(s)", error);
+	done = arguments ? call_python("warpway._numpy", "refuse", self, arguments, NULL) : NULL;
+	Py_XDECREF(arguments);
+	Py_XDECREF(done);
+	return false;
+}
+
+static PyObject *array_numpy(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return call_python("warpway._numpy", "as_numpy", self, arguments, keywords);
+}
+
 /* NumPy's types that the buffer protocol cannot name come from ml_dtypes. */
 static PyObject *array_array(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -311,19 +358,19 @@ static ww_status run_copy(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	return status;
 }
 
-static bool check_copy(PyObject *self, PyObject *other)
+/* Where one of the two has gaps, or another order than C's. @source: an Array or a memoryview */
+static PyObject *copy_strided(PyObject *target, PyObject *source)
 {
-	if (!array_check_same(self, other))
-		return false;
-	if (ww_array_is_contiguous(array_of(self)) && ww_array_is_contiguous(array_of(other)))
-		return true;
-	error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
-		"cannot copy between arrays with gaps or another order than C's; an array library can, "
-		"by way of DLPack");
-	return false;
+	PyObject *arguments = PyTuple_Pack(1, source);
+	PyObject *done = NULL;
+
+	if (arguments)
+		done = call_python("warpway._strided", "copy", target, arguments, NULL);
+	Py_XDECREF(arguments);
+	return done;
 }
 
-/* From @other into @self, both arrays of this module. */
+/* From @other into @self, both arrays of this module without gaps. */
 static bool copy_array(PyObject *self, PyObject *other)
 {
 	PyObject *target = memory_of(self), *source = memory_of(other); /* also if a view ends */
@@ -332,8 +379,6 @@ static bool copy_array(PyObject *self, PyObject *other)
 	struct copy_call call;
 	ww_status status;
 
-	if (!check_copy(self, other))
-		return false;
 	status = array_wait_ready(other, NULL, WW_FOREVER, NULL);
 	if (status != WW_OK) {
 		error_raise(core_of(self), status);
@@ -378,23 +423,12 @@ static PyObject *flatten(PyObject *view)
 	return flat;
 }
 
-/* Whether this array can be copied as bytes, from or to a buffer: by Memory.write or readinto. */
-static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *method, bool is_write)
+/* The bytes of a view and an array without gaps: by Memory.write or readinto. */
+static PyObject *copy_flat(PyObject *self, PyObject *view, const char *method)
 {
 	int64_t bytes = element_count(array_of(self)) * element_bytes(array_of(self));
-	PyObject *view, *flat = NULL, *done = NULL;
-	ww_status status;
+	PyObject *flat = flatten(view), *done = NULL;
 
-	if (!ww_array_is_contiguous(array_of(self)))
-		return error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
-			"cannot copy an array with gaps or another order than C's as bytes; an array library "
-			"can, by way of DLPack");
-	status = is_write ? WW_OK : array_wait_ready(self, NULL, WW_FOREVER, NULL);
-	if (status != WW_OK)
-		return error_raise(core_of(self), status);
-	view = array_view_buffer(self, buffer);
-	if (view && array_check_view(self, view))
-		flat = flatten(view);
 	if (flat && PySequence_Size(flat) != bytes)
 		error_raise_text(core_of(self), WW_ERR_INVALID,
 			"the array has %lld bytes, the buffer %zd", (long long)bytes,
@@ -403,26 +437,56 @@ static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *metho
 		done = PyObject_CallMethod(memory_of(self), method, "OK", flat,
 			(unsigned long long)array_of(self)->offset);
 	Py_XDECREF(flat);
+	return done;
+}
+
+static bool is_contiguous(PyObject *view)
+{
+	PyObject *answer = PyObject_GetAttrString(view, "c_contiguous");
+	bool is_so = answer == Py_True;
+
+	Py_XDECREF(answer);
+	return is_so;
+}
+
+static PyObject *copy_buffer(PyObject *self, PyObject *buffer, bool is_write)
+{
+	ww_status status = is_write ? WW_OK : array_wait_ready(self, NULL, WW_FOREVER, NULL);
+	PyObject *view, *done = NULL;
+
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	view = array_view_buffer(self, buffer);
+	if (view && ww_array_is_contiguous(array_of(self)) && is_contiguous(view))
+		done = copy_flat(self, view, is_write ? "write" : "readinto");
+	else if (view)
+		done = copy_strided(is_write ? self : view, is_write ? view : self);
 	Py_XDECREF(view);
 	return done;
 }
 
-static PyObject *array_copy_from(PyObject *self, PyObject *source)
+/* Both are arrays of this module. */
+static PyObject *copy_between(PyObject *target, PyObject *source)
 {
-	if (Py_TYPE(source) != Py_TYPE(self))
-		return copy_buffer(self, source, "write", true);
-	if (!copy_array(self, source))
+	if (!array_check_same(target, source))
+		return NULL;
+	if (!ww_array_is_contiguous(array_of(target)) || !ww_array_is_contiguous(array_of(source)))
+		return copy_strided(target, source);
+	if (!copy_array(target, source))
 		return NULL;
 	Py_RETURN_NONE;
 }
 
+static PyObject *array_copy_from(PyObject *self, PyObject *source)
+{
+	return Py_TYPE(source) == Py_TYPE(self) ? copy_between(self, source)
+						: copy_buffer(self, source, true);
+}
+
 static PyObject *array_copy_to(PyObject *self, PyObject *destination)
 {
-	if (Py_TYPE(destination) != Py_TYPE(self))
-		return copy_buffer(self, destination, "readinto", false);
-	if (!copy_array(destination, self))
-		return NULL;
-	Py_RETURN_NONE;
+	return Py_TYPE(destination) == Py_TYPE(self) ? copy_between(destination, self)
+						     : copy_buffer(self, destination, false);
 }
 
 static PyObject *array_exit(PyObject *self, PyObject *unused)
@@ -452,19 +516,19 @@ static PyMethodDef methods[] = {
 		"Copy an Array or a buffer into this one, and wait until the bytes are there.\n\n"
 		"Works for any device. If `source` is an Array with a ready point, that is waited for.\n\n"
 		"Parameters\n----------\n"
-		"source : Array or bytes-like\n    Contiguous, in C order, of this Array's shape and type. If one of the two has\n"
-		"    elements of uint8, such as `bytes`, the other one may be anything of as many bytes.\n\n"
+		"source : Array or bytes-like\n    Of this Array's shape and type. If one of the two has elements of uint8, such as\n"
+		"    `bytes`, the other one may be anything of as many bytes, in C order. Both may have gaps, but\n"
+		"    then the bytes go through the CPU; into a GPU, with a copy for each piece without gaps.\n\n"
 		"Raises\n------\n"
 		"InvalidArgument\n    It has another shape or type, or more or fewer bytes.\n"
-		"AccessDenied\n    This Array is for reading only.\n"
-		"Unsupported\n    One of the two is not contiguous."},
+		"AccessDenied\n    This Array is for reading only."},
 	{"copy_to", array_copy_to, METH_O,
 		"copy_to($self, destination, /)\n--\n\n"
 		"Copy into an Array or a writable buffer, and wait until the bytes are there.\n\n"
 		"Works for any device. If this Array has a ready point, that is waited for.\n\n"
 		"Parameters\n----------\n"
 		"destination : Array or bytes-like\n    As the source of `copy_from`.\n\n"
-		"Raises\n------\nInvalidArgument, AccessDenied, Unsupported\n    As `copy_from`."},
+		"Raises\n------\nInvalidArgument, AccessDenied\n    As `copy_from`."},
 	{"token", KEYWORDS(array_token), METH_VARARGS | METH_KEYWORDS,
 		"token($self, /, access=None, *, stream=None, uses=1, escrow=60.0, broker=None, cancel=None)\n"
 		"--\n\n"
@@ -531,6 +595,13 @@ static PyMethodDef methods[] = {
 	{"__array__", KEYWORDS(array_array), METH_VARARGS | METH_KEYWORDS,
 		"__array__($self, /, dtype=None, *, copy=None)\n--\n\n"
 		"The array for NumPy: the same bytes, read-only if `access` is 'read'."},
+	{"numpy", KEYWORDS(array_numpy), METH_VARARGS | METH_KEYWORDS,
+		"numpy($self, /, *, copy=False)\n--\n\n"
+		"The array for NumPy, when it is ready: a view of the same bytes, if the CPU reaches them.\n\n"
+		"Parameters\n----------\n"
+		"copy : bool\n    Copy, also from a GPU, whose memory has no view on the CPU.\n\n"
+		"Raises\n------\nUnsupported\n    It is a GPU's memory, and `copy` is false."},
+	{"_describe", array_describe, METH_VARARGS, NULL},
 	{"__complex__", array_complex, METH_NOARGS, NULL},
 	{"__format__", array_format, METH_O, NULL},
 	{"__bytes__", array_bytes, METH_NOARGS, NULL},
@@ -546,6 +617,7 @@ static PyGetSetDef properties[] = {
 	{"shape", get_shape, NULL, "tuple of int.", NULL},
 	{"strides", get_strides, NULL, "tuple of int: bytes between neighbours.", NULL},
 	{"dtype", get_dtype, NULL, "str: such as 'float32'.", NULL},
+	{"_numpy_type", array_numpy_type, NULL, NULL, NULL},
 	{"ndim", get_ndim, NULL, "int: dimensions.", NULL},
 	{"size", get_size, NULL, "int: elements.", NULL},
 	{"itemsize", get_itemsize, NULL, "int: bytes of an element.", NULL},

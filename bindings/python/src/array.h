@@ -17,6 +17,7 @@ struct array_instance {
 	bool is_view;     /* of another Array: see array_close() */
 	PyObject *
 		former; /* of a view that ended: its memory, which calls of other threads may use */
+	PyObject *numpy_type; /* of opaque elements: (name, descr of numpy.lib.format); or NULL */
 	PyObject *asked; /* an exporter that the Array keeps until it is freed; or NULL: buffer.c */
 	struct ready_point ready;
 	struct ww_array array;
@@ -28,6 +29,13 @@ struct array_instance {
 bool array_set_ready(PyObject *self, PyObject *timeline, uint64_t value);
 /* Another view of the same memory, with the same ready point. */
 PyObject *array_view(PyObject *self, const struct ww_array *array);
+
+/*
+ * Elements of a type that NumPy alone knows travel by pickle, and by nothing else.
+ * @error:  "Unsupported", "BufferError" or "AttributeError": the class of what is raised
+ * Return: false with an exception: they are of such a type
+ */
+bool array_check_plain(PyObject *self, const char *error);
 
 /* array_view.c: views */
 PyObject *array_subscript(PyObject *self, PyObject *key);
@@ -42,17 +50,16 @@ PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
 PyObject *array_close(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
 /*
- * array_elements.c: whether a copy between an array and another one, or a memoryview, makes sense.
+ * array_elements.c: whether a copy between an array and another one makes sense.
  * Return: false with an exception.
  */
 bool array_check_same(PyObject *self, PyObject *other);
-bool array_check_view(PyObject *self, PyObject *view);
 /* Of an object of another library: a masked array of NumPy would lose its mask. */
 bool array_check_unmasked(PyObject *value);
 /*
- * A memoryview of what is copied into an array, or from it. NumPy's arrays of a type that the
- * buffer protocol cannot name, such as bfloat16, are seen as ones of integers, if the array has
- * that type. Return: NULL with an exception.
+ * A memoryview of what is copied into an array, or from it, if that makes sense. NumPy's arrays of
+ * a type that the buffer protocol cannot name, such as bfloat16, are seen as ones of integers.
+ * Return: NULL with an exception.
  */
 PyObject *array_view_buffer(PyObject *self, PyObject *buffer);
 

@@ -100,23 +100,36 @@ static bool check_bytes(PyObject *self, const struct ww_array *ours, const struc
 	return false;
 }
 
+static bool is_of_type(PyObject *self, PyObject *name)
+{
+	PyObject *own = PyObject_GetAttrString(self, "dtype");
+	bool is_so = own && PyObject_RichCompareBool(own, name, Py_EQ) == 1;
+
+	Py_XDECREF(own);
+	return is_so;
+}
+
 bool array_check_same(PyObject *self, PyObject *other)
 {
 	const struct ww_array *ours = &((struct array_instance *)self)->array;
 	const struct ww_array *theirs = &((struct array_instance *)other)->array;
+	bool is_numpys = ((struct array_instance *)self)->numpy_type ||
+		((struct array_instance *)other)->numpy_type;
+	bool is_good = !memcmp(&ours->dtype, &theirs->dtype, sizeof(ours->dtype)) &&
+		ours->ndim == theirs->ndim &&
+		!memcmp(ours->shape, theirs->shape, ours->ndim * sizeof(ours->shape[0]));
 	PyObject *dtype;
 
 	if (has_bytes(ours) || has_bytes(theirs))
 		return check_bytes(self, ours, theirs);
-	if (!memcmp(&ours->dtype, &theirs->dtype, sizeof(ours->dtype)) &&
-		ours->ndim == theirs->ndim &&
-		!memcmp(ours->shape, theirs->shape, ours->ndim * sizeof(ours->shape[0])))
+	if (is_good && !is_numpys)
 		return true;
 	dtype = PyObject_GetAttrString(other, "dtype");
-	if (dtype)
+	is_good = is_good && dtype && is_of_type(self, dtype);
+	if (dtype && !is_good)
 		raise_mismatch(self, dtype, other);
 	Py_XDECREF(dtype);
-	return false;
+	return is_good;
 }
 
 /* Of a memoryview. */
@@ -142,54 +155,58 @@ static bool has_shape(const struct ww_array *array, PyObject *shape)
 	return true;
 }
 
+/* The type of a memoryview's elements, as NumPy calls it: a format means little to users. */
+static PyObject *name_type(PyObject *view)
+{
+	PyObject *none = PyTuple_New(0);
+	PyObject *name = NULL;
+
+	if (none)
+		name = call_python("warpway._arrays", "_name_type", view, none, NULL);
+	Py_XDECREF(none);
+	return name;
+}
+
+/* Formats have no names for types such as bfloat16: what is copied is not compared with them. */
+static bool may_have_type(PyObject *self, PyObject *name)
+{
+	const struct array_instance *array = (struct array_instance *)self;
+
+	return array->numpy_type ? is_of_type(self, name) : !is_plain(&array->array.dtype);
+}
+
 /* @shape:  a tuple; @format: bytes */
 static bool check_view(PyObject *self, PyObject *view, PyObject *format, PyObject *shape,
 	Py_ssize_t item_bytes)
 {
 	const struct ww_array *array = &((struct array_instance *)self)->array;
 	const char *letters = PyBytes_AsString(format);
-	char name[WW_DTYPE_NAME_BYTES] = "another type";
 	struct ww_dtype dtype;
-	PyObject *type;
-	bool is_known;
+	PyObject *name;
+	bool is_same;
 
 	if (!letters)
 		return false;
 	if (has_bytes(array) || is_format_of_bytes(letters))
 		return true;
-	is_known = read_format(letters, item_bytes, &dtype) && is_plain(&array->dtype);
-	if (has_shape(array, shape) && !is_of_other_order(letters, item_bytes) &&
-		(!is_known || !memcmp(&dtype, &array->dtype, sizeof(dtype))))
+	if (read_format(letters, item_bytes, &dtype) && !is_of_other_order(letters, item_bytes) &&
+		!memcmp(&dtype, &array->dtype, sizeof(dtype)) && has_shape(array, shape))
 		return true;
-	if (is_known)
-		(void)ww_dtype_name(&dtype, name);
-	type = PyUnicode_FromString(is_known ? name : letters);
-	if (type)
-		raise_mismatch(self, type, view);
-	Py_XDECREF(type);
-	return false;
+	name = name_type(view);
+	is_same = name && has_shape(array, shape) && may_have_type(self, name);
+	if (name && !is_same)
+		raise_mismatch(self, name, view);
+	Py_XDECREF(name);
+	return is_same;
 }
 
-static bool is_contiguous(PyObject *self, PyObject *view)
-{
-	PyObject *answer = PyObject_GetAttrString(view, "c_contiguous");
-	int is_so = answer ? PyObject_IsTrue(answer) : -1;
-
-	Py_XDECREF(answer);
-	if (is_so == 0)
-		error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
-			"cannot copy by a buffer with gaps or another order than C's; "
-			"numpy.ascontiguousarray() makes one without");
-	return is_so > 0;
-}
-
-bool array_check_view(PyObject *self, PyObject *view)
+static bool check_memoryview(PyObject *self, PyObject *view)
 {
 	PyObject *text = PyObject_GetAttrString(view, "format");
 	PyObject *format = text ? PyUnicode_AsUTF8String(text) : NULL;
 	PyObject *shape = PyObject_GetAttrString(view, "shape");
 	PyObject *size = PyObject_GetAttrString(view, "itemsize");
-	bool is_good = format && shape && size && is_contiguous(self, view) &&
+	bool is_good = format && shape && size &&
 		check_view(self, view, format, shape, PyLong_AsSsize_t(size));
 
 	Py_XDECREF(size);
@@ -199,19 +216,19 @@ bool array_check_view(PyObject *self, PyObject *view)
 	return is_good;
 }
 
-/* Of (view, name of the type): whether the array has the type, or elements of uint8. */
+/* Of (view, name of the type). */
 static bool check_named(PyObject *self, PyObject *pair)
 {
 	const struct ww_array *array = &((struct array_instance *)self)->array;
 	PyObject *view = PyTuple_GetItem(pair, 0), *name = PyTuple_GetItem(pair, 1);
-	struct ww_dtype dtype;
+	PyObject *shape = PyObject_GetAttrString(view, "shape");
+	bool is_good = shape &&
+		(has_bytes(array) || (has_shape(array, shape) && is_of_type(self, name)));
 
-	if (!convert_dtype(core_of(self), name, &dtype))
-		return false;
-	if (has_bytes(array) || !memcmp(&dtype, &array->dtype, sizeof(dtype)))
-		return true;
-	raise_mismatch(self, name, view);
-	return false;
+	if (shape && !is_good)
+		raise_mismatch(self, name, view);
+	Py_XDECREF(shape);
+	return is_good;
 }
 
 bool array_check_unmasked(PyObject *value)
@@ -230,16 +247,21 @@ bool array_check_unmasked(PyObject *value)
 PyObject *array_view_buffer(PyObject *self, PyObject *buffer)
 {
 	PyObject *view = array_check_unmasked(buffer) ? PyMemoryView_FromObject(buffer) : NULL;
-	PyObject *none, *pair;
+	PyObject *all, *pair;
 
-	if (view || !PyErr_ExceptionMatches(PyExc_ValueError))
+	if (view) {
+		if (!check_memoryview(self, view))
+			Py_CLEAR(view);
 		return view;
+	}
+	if (!PyErr_ExceptionMatches(PyExc_ValueError))
+		return NULL;
 	PyErr_Clear();
-	none = PyTuple_New(0);
-	pair = none ? call_python("warpway._arrays", "_view_buffer", buffer, none, NULL) : NULL;
+	all = PyTuple_Pack(1, Py_True);
+	pair = all ? call_python("warpway._arrays", "_view_buffer", buffer, all, NULL) : NULL;
 	if (pair && check_named(self, pair))
 		view = Py_NewRef(PyTuple_GetItem(pair, 0));
 	Py_XDECREF(pair);
-	Py_XDECREF(none);
+	Py_XDECREF(all);
 	return view;
 }

@@ -322,12 +322,39 @@ PyObject *array_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count
 	bool is_versioned;
 
 	if (!convert_arguments("__dlpack__", all, 0, &call, out) ||
-		!read_version(version, &is_versioned) || !read_copy(copy, &request) ||
-		!read_place(self, device, &request))
+		!array_check_plain(self, "BufferError") || !read_version(version, &is_versioned) ||
+		!read_copy(copy, &request) || !read_place(self, device, &request))
 		return NULL;
 	if (request.must_copy)
 		return capsule_of_copy(self, &request, stream, is_versioned);
 	return order_consumer(self, stream) ? capsule_make(self, is_versioned, false) : NULL;
+}
+
+/* A Memory is its bytes. */
+PyObject *memory_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names)
+{
+	const struct ww_dtype byte = {WW_DTYPE_UINT, 8, 1};
+	struct ww_memory_info info;
+	struct ww_array array;
+	PyObject *bytes, *capsule;
+	int64_t length;
+
+	if (!memory_info(self, &info))
+		return NULL;
+	length = (int64_t)info.bytes;
+	ww_array_set(&array, &byte, 1, &length, NULL, 0);
+	bytes = array_object(core_of(self), self, &array);
+	capsule = bytes ? array_dlpack(bytes, values, count, names) : NULL;
+	Py_XDECREF(bytes);
+	return capsule;
+}
+
+PyObject *memory_dlpack_device(PyObject *self, PyObject *unused)
+{
+	int type, id;
+
+	(void)unused;
+	return dlpack_place(self, &type, &id) ? Py_BuildValue("(ii)", type, id) : NULL;
 }
 
 /* --- the array interfaces, of CUDA and of NumPy --- */
@@ -378,7 +405,7 @@ PyObject *array_interface(PyObject *self, void *unused)
 	ww_status status;
 
 	(void)unused;
-	if (!memory_info(memory_of(self), &info))
+	if (!array_check_plain(self, "AttributeError") || !memory_info(memory_of(self), &info))
 		return NULL;
 	if (!info.host_pointer)
 		return PyErr_Format(PyExc_AttributeError,
@@ -396,7 +423,8 @@ PyObject *array_cuda_interface(PyObject *self, void *unused)
 	int type, id;
 
 	(void)unused;
-	if (!dl_device(self, &type, &id) || !memory_info(memory_of(self), &info))
+	if (!array_check_plain(self, "AttributeError") || !dl_device(self, &type, &id) ||
+		!memory_info(memory_of(self), &info))
 		return NULL;
 	if (type == DL_CPU)
 		return PyErr_Format(PyExc_AttributeError,

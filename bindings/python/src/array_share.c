@@ -99,6 +99,8 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 		    &stream, convert_uses, &params.uses, convert_escrow, &params.escrow_ns, &where,
 		    &cancel))
 		return NULL;
+	if (!array_check_plain(self, "Unsupported"))
+		return NULL;
 	if (access != Py_None && !convert_access(access, &params.access))
 		return NULL;
 	if (stream != Py_None)
@@ -128,6 +130,20 @@ static PyObject *memory_to_pickle(PyObject *self)
 	return live < 0 ? NULL : live ? instance(self)->former : instance(self)->memory;
 }
 
+/* The pickle also says the type of elements that only NumPy knows. Takes over @reduced. */
+static PyObject *name_type(PyObject *self, PyObject *reduced)
+{
+	PyObject *arguments, *made;
+
+	if (!reduced || !instance(self)->numpy_type)
+		return reduced;
+	arguments = PyTuple_Pack(1, reduced);
+	made = arguments ? call_python("warpway._numpy", "reduced", self, arguments, NULL) : NULL;
+	Py_XDECREF(arguments);
+	Py_DECREF(reduced);
+	return made;
+}
+
 PyObject *array_reduce(PyObject *self, PyObject *unused)
 {
 	const struct ww_export_params params = {
@@ -144,5 +160,6 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 	if (!memory || !memory_export_pickle(memory, &params, &token, &sent))
 		return late_note(self, NULL);
 	return late_note(self,
-		token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent));
+		name_type(self,
+			token_pickle_ready(core_of(self), &token, &instance(self)->ready, &sent)));
 }

@@ -215,10 +215,14 @@ PyObject *array_as_dtype(PyObject *self, PyObject *value)
 {
 	struct ww_dtype dtype;
 	struct ww_array view;
+	PyObject *made;
 
 	if (!convert_dtype(core_of(self), value, &dtype))
 		return NULL;
-	return view_or_raise(self, ww_array_reinterpret(array_of(self), &dtype, &view), &view);
+	made = view_or_raise(self, ww_array_reinterpret(array_of(self), &dtype, &view), &view);
+	if (made)
+		Py_CLEAR(((struct array_instance *)made)->numpy_type);
+	return made;
 }
 
 /* --- the end of a view --- */

@@ -5,6 +5,7 @@ cdef extern from "array.h":
     struct array_instance:
         PyObject *memory
         ww_array array
+    bint array_check_plain(object, const char *error) except 0
     ww_status array_wait_ready(object, ww_stream *, uint64_t, PyObject *cancel) except? -0x80000000
 
 cdef extern from "memory.h":
@@ -98,6 +99,7 @@ cdef int put_object(Put *call, value, cancel) except -1:
     if is_a(value, CORE_MEMORY):
         return put_memory(call, value, cancel)
     if is_a(value, CORE_ARRAY):
+        array_check_plain(value, "Unsupported")
         check(array_wait_ready(value, NULL, WW_FOREVER, <PyObject *>cancel))
         array = <array_instance *><PyObject *>value
         call.params.array = &array.array

@@ -232,7 +232,7 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
 	int result = -1;
 
 	view->obj = NULL;
-	if (!memory_info(array->memory, &info))
+	if (!array_check_plain(self, "BufferError") || !memory_info(array->memory, &info))
 		return -1;
 	exporter = exporter_make(array->memory, &array->array, &info, flags);
 	if (!exporter)

@@ -373,6 +373,8 @@ static bool array_from(struct core *core, struct call_values *values, const stru
 		return memory_from(values, object);
 	if (Py_TYPE(object) != core->types[CORE_ARRAY])
 		return refuse_array(item, object, what);
+	if (!array_check_plain(object, "Unsupported"))
+		return false;
 	status = array_wait_ready(object, NULL, WW_FOREVER, cancel);
 	if (status != WW_OK) {
 		error_raise(core, status);

@@ -711,6 +711,11 @@ static PyMethodDef methods[] = {
 		"It cannot be used any more. While this process has a thread of multiprocessing that may\n"
 		"pickle it later (of a Queue, an executor or a Pool), it can be pickled, and its bytes stay\n"
 		"until this object is freed."},
+	{"__dlpack__", KEYWORDS(memory_dlpack), METH_FASTCALL | METH_KEYWORDS,
+		"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+		"A capsule with a DLPack tensor of the bytes; as `Array.__dlpack__`."},
+	{"__dlpack_device__", memory_dlpack_device, METH_NOARGS,
+		"__dlpack_device__($self, /)\n--\n\n(device type, device id) of DLPack."},
 	{"__reduce__", memory_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", memory_exit, METH_VARARGS, NULL},

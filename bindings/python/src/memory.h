@@ -176,6 +176,10 @@ PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *memory_read(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *memory_readinto(PyObject *self, PyObject *arguments, PyObject *keywords);
 
+/* array_exchange.c: its bytes as a tensor of DLPack */
+PyObject *memory_dlpack(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
+PyObject *memory_dlpack_device(PyObject *self, PyObject *unused);
+
 /* buffer.c: its bytes in place */
 int memory_getbuffer(PyObject *self, Py_buffer *view, int flags);
 /* Whether the consumer of a buffer may keep the object that it asks, and release the buffer. */

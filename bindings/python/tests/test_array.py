@@ -151,10 +151,6 @@ def test_copies(device):
     for bad in (bytes(3), np.zeros(101, "float32"), warpway.empty(3, "int8", device=device)):
         with pytest.raises(ValueError):
             array.copy_from(bad)
-    with pytest.raises(warpway.Unsupported):
-        array[::2].copy_from(array[:50])
-    with pytest.raises(warpway.Unsupported, match="ascontiguousarray"):
-        array.copy_from(np.zeros(200, "float32")[::2])
     empty = warpway.empty((0, 3), "float32", device=device)
     empty.copy_from(np.zeros((0, 3), "float32"))
     empty.copy_to(np.zeros((0, 3), "float32"))
@@ -162,6 +158,46 @@ def test_copies(device):
         array.copy_from(5)
     with pytest.raises((TypeError, BufferError)):
         array.copy_to(bytes(400))
+
+
+STRIDED = [np.s_[::2], np.s_[:, 1], np.s_[::-1, ::3], np.s_[1:3, 2:4], np.s_[..., 4:4]]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "complex64"])
+@pytest.mark.parametrize("key", STRIDED, ids=str)
+def test_copies_with_gaps(device, key, dtype):
+    numbers = np.arange(24, dtype=dtype).reshape(4, 6)
+    array = warpway.share(numbers, copy=True, device=device)
+    part = array[key]
+    flat, strided, there = np.zeros(part.shape, dtype), np.zeros((4, 6), dtype), warpway.zeros((4, 6), dtype, device=device)
+    part.copy_to(flat)
+    part.copy_to(strided[key])
+    there[key].copy_from(part)
+    expected = np.zeros((4, 6), dtype)
+    expected[key] = numbers[key]
+    assert (flat == numbers[key]).all() and (strided == expected).all() and (values_of(there) == expected).all()
+    there.copy_from(numbers)
+    there[key].copy_from(strided[key] + 50)  # what is between its elements stays
+    numbers[key] += 50
+    assert (values_of(there) == numbers).all()
+    there[key].copy_from(bytes(flat.nbytes))
+    there.T.copy_to(turned := np.zeros((6, 4), dtype))
+    numbers[key] = 0
+    assert (turned == numbers.T).all()
+    with pytest.raises(warpway.AccessDenied):
+        there.token("read").open().T.copy_from(there.T)
+    with pytest.raises(ValueError, match="in shape"):
+        part.T.copy_from(np.zeros((2, 9), dtype)[:, ::2])
+    if part.nbytes:
+        with pytest.raises(ValueError, match="bytes"):
+            part.copy_to(bytearray(3))
+
+
+def test_copies_with_gaps_wait_until_they_are_ready(device, gate):
+    array = warpway.zeros((2, 2), "uint8", device=device).ready(gate.stream)
+    gate.open()
+    array[:, 0].copy_to(bytearray(2))
+    assert array.is_ready
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint16", "uint64", "float16", "float32", "float64",
@@ -298,7 +334,7 @@ def test_from_dlpack_of_an_array():
 
 def test_share():
     numbers = np.arange(12, dtype="float64").reshape(3, 4)
-    with pytest.raises(warpway.Unsupported, match="copy=True"):
+    with pytest.raises(warpway.Unsupported, match="Pass copy=True"):
         warpway.share(numbers)
     same(warpway.share(numbers, copy=True), numbers)
     same(warpway.share(numbers.T, copy=True), numbers.T)
@@ -308,8 +344,9 @@ def test_share():
     np.asarray(made)[0, 0] = 5
     assert np.asarray(array)[0, 0] == 5
     for other in (object(), [1, 2]):
-        with pytest.raises(warpway.Unsupported, match="neither __dlpack__ nor"):
+        with pytest.raises(warpway.Unsupported, match="neither __dlpack__ nor") as refused:
             warpway.share(other)
+        assert "copy=True" not in str(refused.value)
 
 
 def test_types_of_ml_dtypes():
@@ -392,8 +429,51 @@ def test_ready_point_is_waited_for():
 
 
 def test_share_needs_an_array():
-    with pytest.raises(TypeError, match="a list is no array"):
+    with pytest.raises(TypeError, match="a list is no array.*numpy.asarray.x.$"):
         warpway.share([1, 2, 3], copy=True)
+    same(warpway.share(np.asarray([1, 2, 3]), copy=True), np.array([1, 2, 3]))
+    with pytest.raises(TypeError, match="is no buffer$"):
+        warpway.share(None, copy=True)
+
+
+class WithArray:
+    """As pandas' Series and xarray's DataArray."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __array__(self, *_, **__):
+        return self.numbers
+
+
+def test_share_what_has_array():
+    with pytest.raises(warpway.Unsupported, match="neither __dlpack__ nor __cuda_array_interface__. Pass copy=True"):
+        warpway.share(WithArray(np.arange(3)))
+    same(warpway.share(WithArray(np.arange(6).reshape(2, 3).T), copy=True), np.arange(6).reshape(2, 3).T)
+
+
+def test_numpy(device):
+    array = warpway.share(np.arange(6, dtype="int32").reshape(2, 3), copy=True, device=device)
+    if device != "host":
+        for refused in (array.numpy, lambda: np.asarray(array)):
+            with pytest.raises(warpway.Unsupported, match=r"array.numpy\(copy=True\) copies it"):
+                refused()
+    else:
+        array[:, ::2].numpy()[:] = 7
+        assert np.shares_memory(array.numpy(), np.asarray(array))
+    copied = array.T.numpy(copy=True)
+    array.copy_to(expected := np.zeros((2, 3), "int32"))
+    assert (copied == expected.T).all() and copied.dtype == "int32" and copied.flags.writeable
+    copied[:] = 0
+    assert (values_of(array) == expected).all()
+    array.close()
+    with pytest.raises(ValueError, match="closed"):
+        array.numpy(copy=True)
+
+
+def test_numpy_of_memory_for_reading_only():
+    opened = array_of(np.arange(3)).token("read").open()
+    assert not opened.numpy().flags.writeable and opened.numpy(copy=True).flags.writeable
 
 
 @pytest.mark.parametrize("how", ["close", "with"])

@@ -267,7 +267,7 @@ def cuda_array(gpu):
 
 def read(array):
     found = np.empty(array.shape, array.dtype)
-    (array if array.is_contiguous else warpway.from_dlpack(array, device="host")).copy_to(found)
+    array.copy_to(found)
     return found
 
 
@@ -371,6 +371,19 @@ def test_copy_of_pinned_memory_that_its_tensor_calls_that_of_the_cpu(gpu):
     assert copy.device.selector == gpu and (read(copy) == 7).all()
 
 
+@pytest.mark.parametrize("place", [(3, 0), (1, 0)])
+def test_share_of_pinned_memory(gpu, place):
+    """Torch says the device that has it pinned, and its tensor is one of the CPU."""
+    array = warpway.zeros(4, device="host")
+    assert warpway.share(Wrong(array, place)).pointer == array.pointer
+    pinned = warpway.zeros(4, device=gpu, kind="host")
+    assert warpway.share(OnGpu(pinned)).pointer == pinned.pointer
+    numbers = types.SimpleNamespace(__dlpack__=np.ones(4).__dlpack__, __dlpack_device__=lambda: place)
+    with pytest.raises(warpway.Unsupported, match="without a copy: cannot wrap .* Pass copy=True"):
+        warpway.share(numbers)
+    assert (read(warpway.share(numbers, copy=True)) == 1).all()
+
+
 class OnGpu:
     """Has an Array's DLPack, and nothing else of it."""
 
@@ -427,6 +440,67 @@ def test_strides_that_are_too_large(device):
     for copy in (False, True):
         with pytest.raises((warpway.InvalidArgument, warpway.Unsupported), match="too large to compute with"):
             warpway.share(Wrong(array), copy=copy)
+
+
+class Unresolved(OnGpu):
+    """As torch's tensors that are more than their memory."""
+
+    def __init__(self, array, *calls):
+        super().__init__(array)
+        self.array, self.calls = array, calls
+        self.requires_grad = "detach" in calls
+        self.layout = "torch.sparse_coo" if "to_dense" in calls else "torch.strided"
+
+    def is_conj(self):
+        return "resolve_conj" in self.calls
+
+    def is_neg(self):
+        return "resolve_neg" in self.calls
+
+    def __getattr__(self, name):
+        if name not in self.__dict__.get("calls", ()):
+            raise AttributeError(name)
+        return lambda: Unresolved(self.array, *(call for call in self.calls if call != name))
+
+
+@pytest.mark.parametrize("calls", [("detach",), ("to_dense",), ("resolve_conj",), ("resolve_neg",),
+                                   ("detach", "to_dense", "resolve_conj", "resolve_neg")])  # fmt: skip
+def test_tensors_that_are_more_than_their_memory(device, calls):
+    array, numbers = filled(4, "float32", device)
+    for copy in (False, True):
+        with pytest.raises(warpway.Unsupported, match="cannot share this test_dlpack.Unresolved: it") as refused:
+            warpway.share(x := Unresolved(array, *calls), copy=copy)
+        advice = str(refused.value).partition(" Give ")[2]
+        assert advice.count("()") == len(calls)
+        assert (read(warpway.share(eval(advice), copy=copy)) == numbers).all()
+
+
+class Refusing(OnGpu):
+    """Its library cannot export it."""
+
+    def __dlpack__(self, **_):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [BufferError, RuntimeError, TypeError, ValueError])
+def test_what_the_library_of_a_tensor_says_is_told(device, error):
+    tensor = Refusing.__new__(Refusing)
+    tensor.error, tensor.__dlpack_device__ = error("it is lazy."), warpway.zeros(1, device=device).__dlpack_device__
+    with pytest.raises(warpway.Unsupported, match="without a copy: it is lazy. Pass"):
+        warpway.share(tensor)
+    with pytest.raises(warpway.Unsupported, match="cannot copy this test_dlpack.Refusing: it is lazy$"):
+        warpway.share(tensor, copy=True)
+
+
+def test_dlpack_of_a_memory(device):
+    memory = warpway.Memory(4, device)
+    memory.write(b"abcd")
+    array = warpway.share(memory)
+    assert memory.__dlpack_device__() == array.__dlpack_device__() and array.dtype == "uint8"
+    assert array.shape == (memory.nbytes,) and array.pointer == memory.pointer
+    assert bytes(np.from_dlpack(OnCpu(memory))[:4]) == b"abcd"
+    with pytest.raises(BufferError):
+        memory.token("read").open().__dlpack__()
 
 
 @pytest.mark.parametrize("dtype", ["float32", [("x", "f4")]], ids=str)

@@ -9,6 +9,7 @@ from operator import index
 from warpway._core import (
     Array,
     Device,
+    Error,
     InvalidArgument,
     Memory,
     NoDevice,
@@ -67,44 +68,144 @@ def share(x, *, copy=False, device=None):
 
     Parameters
     ----------
-    x : array of torch, CuPy, Numba, JAX, NumPy, ...
-        It has ``__dlpack__`` or ``__cuda_array_interface__``, or is a buffer. Nothing is copied if its
-        memory can be shared. `x` is kept then: until the result is released, and no other process
-        uses the memory or has a token of it in flight.
+    x : array of torch, CuPy, Numba, JAX, NumPy, pandas, xarray, ...
+        It has ``__dlpack__`` or ``__cuda_array_interface__``, or is a buffer; with `copy` also what
+        has ``__array__``. Nothing is copied if its memory can be shared. `x` is kept then: until the
+        result is released, and no other process uses the memory or has a token of it in flight.
     copy : bool
         Copy where the memory of `x` cannot be shared, such as that of NumPy. An Array is returned as
         it is: `from_dlpack` with ``copy=True`` copies it. A GPU copies after what
         the other library has been asked to write into `x`; the call waits for the copy.
+        Elements that only NumPy knows, such as structured ones, text and datetime64, travel by
+        a pickle of the Array; by name, token or channel as bytes: ``array.view('u1')``.
     device : Device or what it takes, optional
         Of the copy; None: that of `x`.
 
     Raises
     ------
     Unsupported
-        The memory cannot be shared, and `copy` is false; or elements are masked. The message says why.
+        The memory cannot be shared, and `copy` is false; or `x` has masked elements, objects of Python,
+        or values that torch has yet to compute. The message says why.
     """
     if isinstance(x, Array):
         return x
     _refuse_mask(x)
+    _refuse_unresolved(x)
     try:
         with _current_gpu_of(x):
             return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
-    except (AttributeError, BufferError, Unsupported) as error:
-        if not copy:
-            reason = error
-            if not hasattr(x, "__dlpack__") and not hasattr(x, "__cuda_array_interface__"):
-                reason = "it has neither __dlpack__ nor __cuda_array_interface__"
-            failure = Unsupported(
-                f"cannot share this {type(x).__module__}.{type(x).__qualname__} without a copy: "
-                f"{reason}. Pass copy=True, or make the array with warpway.empty()"
-            )
-            failure.message = str(failure)
-            raise failure from error
+    except _REFUSALS as error:
+        reason = _reason(x, error)
+    if copy:
+        return _copy_of(x, device, reason)
+    _check_copyable(x)
+    raise _unsupported(
+        f"cannot share {_kind_of(x)} without a copy: {_text(reason)}. Pass copy=True, or make the array with warpway.empty()"
+    ) from reason
+
+
+# What __dlpack__ and the like raise, and this package of what they say. InvalidArgument is a ValueError.
+_REFUSALS = (AttributeError, BufferError, RuntimeError, TypeError, ValueError, Unsupported)
+
+
+def _reason(x, error):
+    """Why `x` cannot be shared, or copied. Raises again what a copy does not help against."""
+    if isinstance(error, Error) and not isinstance(error, (InvalidArgument, Unsupported)):
+        raise error
+    return error if _is_exchanged(x) else AttributeError("it has neither __dlpack__ nor __cuda_array_interface__")
+
+
+def _is_exchanged(x):
+    return hasattr(x, "__dlpack__") or hasattr(x, "__cuda_array_interface__")
+
+
+def _unsupported(text):
+    error = Unsupported(text)
+    error.message = text
+    return error
+
+
+def _text(error):
+    return str(error).rstrip(".")
+
+
+def _kind_of(x):
+    return f"this {type(x).__module__}.{type(x).__qualname__}"
+
+
+def _refuse_unresolved(x):
+    """Torch's tensors whose memory alone does not say what they are."""
+    if getattr(x, "requires_grad", None) is None:
+        return
+    reasons, calls = [], []
+    for is_so, reason, call in (
+        (x.requires_grad, "it requires grad", "detach()"),
+        (str(getattr(x, "layout", "torch.strided")) != "torch.strided", "it is not dense", "to_dense()"),
+        (getattr(x, "is_conj", bool)(), "its values are yet to be conjugated", "resolve_conj()"),
+        (getattr(x, "is_neg", bool)(), "its values are yet to be negated", "resolve_neg()"),
+    ):
+        if is_so:
+            reasons.append(reason)
+            calls.append(call)
+    if calls:
+        raise _unsupported(f"cannot share {_kind_of(x)}: {' and '.join(reasons)}. Give x.{'.'.join(calls)}")
+
+
+def _check_copyable(x):
+    """Before a copy is advised."""
+    dtype = getattr(x, "dtype", None)
+    if not _is_exchanged(x) and not hasattr(x, "__array__") and not _is_buffer(x):
+        raise _unsupported(_no_array(x))
+    if hasattr(dtype, "hasobject"):
+        from warpway import _numpy
+
+        _numpy.check(dtype)
+
+
+def _is_buffer(x):
     try:
-        with _current_gpu_of(x):
-            return from_dlpack(x, copy=True, device=device) if _is_tensor(x) else _copy_of_cuda(x, device)
-    except (AttributeError, BufferError):
+        memoryview(x)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
+
+
+def _no_array(x):
+    advice = "; make an array of it first, such as numpy.asarray(x)" if isinstance(x, _NUMBERS) else ""
+    return (
+        f"a {type(x).__name__} is no array: it has neither __dlpack__ nor __cuda_array_interface__ nor __array__, and is "
+        f"no buffer{advice}"
+    )
+
+
+_NUMBERS = (list, tuple, range, int, float, complex)
+
+
+def _copy_of(x, device, reason):
+    if _is_exchanged(x):
+        try:
+            with _current_gpu_of(x):
+                return from_dlpack(x, copy=True, device=device) if _is_tensor(x) else _copy_of_cuda(x, device)
+        except _REFUSALS as error:
+            reason = _reason(x, error)
+    try:
+        if not _is_buffer(x):
+            x = _converted(x)
         return _copy_of_buffer(x, device)
+    except (RuntimeError, TypeError, ValueError) as error:
+        if not _is_exchanged(x) or isinstance(error, Error):
+            raise
+    raise _unsupported(f"cannot copy {_kind_of(x)}: {_text(reason)}") from reason
+
+
+def _converted(x):
+    if not hasattr(x, "__array__"):
+        raise TypeError(_no_array(x))
+    import numpy
+
+    return numpy.asarray(x)
 
 
 def _current_gpu_of(x):
@@ -129,29 +230,57 @@ def _refuse_mask(x):
         )
 
 
-def _view_buffer(x):
+def _read_buffer(x):
+    """A memoryview; or NumPy's array, if its type of elements has no name of one letter in the buffer protocol."""
+    try:
+        view = memoryview(x)
+    except ValueError:  # NumPy's bfloat16, datetime64
+        if not hasattr(x, "dtype"):
+            raise
+        return x
+    if view.format.lstrip("@=<") in _FORMATS:
+        return view
+    import numpy
+
+    return numpy.asarray(x)
+
+
+def _view_buffer(x, numpys=False):
     """A memoryview of a buffer, and the name of its elements' type.
 
     The buffer protocol cannot name types such as bfloat16: NumPy's arrays of them are seen as
-    integers, and say the name themselves.
+    integers, and say the name themselves. `numpys`: also of types that NumPy alone knows.
     """
     _refuse_mask(x)
     try:
-        view = memoryview(x)
-    except ValueError:
-        if not hasattr(x, "dtype"):
-            raise
-        return memoryview(x.view(f"int{8 * x.itemsize}")), x.dtype.name
+        view = _read_buffer(x)
     except TypeError:
-        raise TypeError(
-            f"a {type(x).__name__} is no array: it has neither __dlpack__ nor __cuda_array_interface__, "
-            "and is no buffer; make an array of it first, such as numpy.asarray(x)"
-        ) from None
-    return view, _FORMATS.get(view.format, view.format)
+        raise TypeError(_no_array(x)) from None
+    if isinstance(view, memoryview):
+        return view, _name_type(view)
+    from warpway import _numpy
+
+    return _numpy.view_of(view, numpys)
+
+
+def _name_type(view):
+    """Of the elements of a buffer."""
+    view = _read_buffer(view)
+    if isinstance(view, memoryview):
+        return _FORMATS[view.format.lstrip("@=<")]
+    from warpway import _numpy
+
+    return _numpy.name_of(view.dtype)
 
 
 def _copy_of_buffer(x, device):
-    view, dtype = _view_buffer(x)
+    view = _read_buffer(x)
+    if hasattr(view, "dtype"):
+        from warpway import _numpy
+
+        if _numpy.check(view.dtype):
+            return _numpy.share(view, device)
+    view, dtype = _view_buffer(view)
     array = empty(view.shape, dtype, device=device or "host")
     array.copy_from(view if view.c_contiguous else view.tobytes())
     return array
@@ -185,7 +314,7 @@ def _from_cuda(x):
     if span.is_read_only:
         raise BufferError("it is for reading only, and an importer could write to its memory")
     if not span.nbytes:
-        return empty(span.shape, span.dtype)
+        return empty(span.shape, span.dtype, device=0)  # which GPU has nothing is not said
     array = span.array(_wrap_somewhere(span, x))
     return array if span.stream is None else array.ready(span.stream)
 
@@ -230,7 +359,7 @@ def _copy_of_cuda(x, device):
     """In the order of the stream that the interface names, else of CUDA's legacy default stream."""
     span = _CudaSpan(x)
     if not span.nbytes:
-        return empty(span.shape, span.dtype, device=device)
+        return empty(span.shape, span.dtype, device=0 if device is None else device)
     refusal = NoDevice("there is no GPU")
     for gpu in _gpus_of(span):
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any
 
-from warpway._core import Array, Pool, _Device, _Dtype, _Kind, _Shape
+from warpway._core import Array, Pool, Unsupported, _Device, _Dtype, _Kind, _Shape
 
 def empty(
     shape: _Shape,
@@ -20,5 +20,6 @@ def zeros(
     kind: _Kind = "device",
 ) -> Array: ...
 def share(x: Any, *, copy: bool = False, device: _Device = None) -> Array: ...
-def _view_buffer(x: Any) -> tuple[memoryview, str]: ...
+def _unsupported(text: str) -> Unsupported: ...
+def _view_buffer(x: Any, numpys: bool = False) -> tuple[memoryview, str]: ...
 _FORMATS: dict[str, str]

@@ -41,6 +41,10 @@ def _source(data: Any) -> tuple[Any, str]:
             if not hasattr(data, "__dlpack__"):
                 raise
         data = from_dlpack(data)
+    if data._numpy_type:
+        from warpway._numpy import refuse
+
+        refuse(data)
     return data, data.dtype
 
 
