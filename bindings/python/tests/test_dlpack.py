@@ -492,6 +492,22 @@ def test_what_the_library_of_a_tensor_says_is_told(device, error):
         warpway.share(tensor, copy=True)
 
 
+class NotForNumpy:
+    """As torch's tensors of bfloat16."""
+
+    def __init__(self, numbers):
+        self.__dlpack__, self.__dlpack_device__ = numbers.__dlpack__, numbers.__dlpack_device__
+
+    def __array__(self, *_, **__):
+        raise TypeError("Got unsupported ScalarType")
+
+
+def test_copy_is_advised_of_what_numpy_cannot_convert():
+    with pytest.raises(warpway.Unsupported, match="Pass copy=True"):
+        warpway.share(NotForNumpy(np.ones(3)))
+    same(warpway.share(NotForNumpy(np.ones(3)), copy=True), np.ones(3))
+
+
 def test_dlpack_of_a_memory(device):
     memory = warpway.Memory(4, device)
     memory.write(b"abcd")

@@ -9,6 +9,7 @@ import pytest
 import warpway
 from arrays import same
 from numpy.lib import recfunctions
+from test_array import WithArray
 from test_service import echo_offer, served
 
 NESTED = np.dtype([("x", "f4"), ("y", ">i2", (2,)), ("n", [("a", "M8[D]")])])
@@ -104,6 +105,7 @@ def test_refused(copy):
     refused(objects, r"of object: .* addresses of Python objects .* numpy.asarray\(x, float\) or numpy.asarray\(x, str\)")
     same(warpway.share(np.asarray(objects, float), copy=True), np.array([1, 2.5]))
     assert warpway.share(np.asarray(objects, str), copy=True).numpy().tolist() == ["1", "2.5"]
+    refused(WithArray(objects), "of object")
     fields = np.zeros(2, [("o", "O"), ("x", "f4")])
     refused(fields, r"addresses of Python objects .* x\[name\] of the other fields")
     same(warpway.share(fields["x"], copy=True), np.zeros(2, "f4"))

@@ -153,12 +153,15 @@ def _refuse_unresolved(x):
 
 def _check_copyable(x):
     """Before a copy is advised."""
-    dtype = getattr(x, "dtype", None)
     if not _is_exchanged(x) and not hasattr(x, "__array__") and not _is_buffer(x):
         raise _unsupported(_no_array(x))
-    if hasattr(dtype, "hasobject"):
+    if hasattr(x, "__array__") and not hasattr(x, "__cuda_array_interface__"):
         from warpway import _numpy
 
+        try:
+            dtype = _converted(x).dtype
+        except (RuntimeError, TypeError, ValueError):  # such as torch's bfloat16, which DLPack copies
+            return
         _numpy.check(dtype)
 
 
