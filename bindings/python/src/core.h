@@ -313,7 +313,6 @@ int convert_shape(struct core *core, PyObject *value, const char *what,
 PyTypeObject *stream_type_make(PyObject *module);
 PyTypeObject *cancel_type_make(PyObject *module);
 PyTypeObject *memory_type_make(PyObject *module);
-PyTypeObject *pool_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
 PyTypeObject *token_type_make(PyObject *module);
@@ -356,14 +355,12 @@ PyObject *token_object(struct core *core, const struct ww_token *token);
 /* The token of a Token instance, or NULL with TypeError. */
 const struct ww_token *token_of(struct core *core, PyObject *value);
 
-/* --- pool.c --- */
+/* --- pool.pxi --- */
 
-/*
- * The pool of a token. @device: borrowed; as for ww_pool_import()
- * Return: as wait_run(); STATUS_RAISED.
- */
-ww_status pool_import(struct core *core, const struct ww_token *token, ww_device *device,
-	const struct ww_token_info *info, PyObject **out_pool);
+/* The pool of a token. @device: as for ww_pool_import(). Return: as wait_run(). */
+ww_status pool_import(const struct ww_token *token, ww_device *device, ww_pool **out_pool);
+/* Takes over @pool, also on failure. @info: of its token */
+PyObject *pool_object(ww_pool *pool, const struct ww_token_info *info);
 
 /* hand_over.c, a function of the module: nanoseconds of one round in C, for warpway.bench */
 PyObject *hand_over(PyObject *module, PyObject *arguments);

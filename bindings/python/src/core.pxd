@@ -15,13 +15,14 @@ cdef extern from "token.h":
         CORE_TOKEN, CORE_WORK_QUEUE
     const ww_status STATUS_RAISED
     const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, stream_class, timeline_class
-    const handle_class watch_class
+    const handle_class pool_class, watch_class
 
     core *python_core "core_only"
     object error_raise(core *, ww_status)
     object error_raise_text(core *, ww_status, const char *format, ...)
     void *handle_borrow(object, const handle_class *) except NULL
     void handle_return(const handle_class *, void *)
+    void handle_give_back(object, const handle_class *, void *)
     void handle_close(object, const handle_class *)
     ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000 # STATUS_RAISED
     ww_device *convert_device(core *, object) except NULL
@@ -29,10 +30,17 @@ cdef extern from "token.h":
     void *convert_handle(core *, int type, const handle_class *, object) except NULL
     uint64_t wait_now_ns() nogil
     uint64_t wait_left_ns(uint64_t begin_ns, uint64_t timeout_ns)
+    ww_status wait_brief(core *, wait_fn, void *, PyObject *cancel) except? -0x80000000
     int convert_access(object, void *) except 0
+    int convert_bytes(object, void *) except 0
+    int convert_kind(object, void *) except 0
     int convert_timeout(object, void *) except 0
     int convert_uses(object, void *) except 0
     int convert_escrow(object, void *) except 0
+    bint convert_dtype(core *, object, ww_dtype *) except 0
+    int convert_shape(core *, object, const char *what, int64_t *out_numbers) except -1
+    object memory_object(core *, ww_memory *)
+    void token_deliver(ww_export_params *)
     object token_object(core *, const ww_token *)
     object info_numbers(const int64_t *, uint32_t count)
     object array_object(core *, object memory, const ww_array *)

@@ -329,14 +329,14 @@ static PyObject *open_pool(struct core *core, const struct ww_token *token,
 	const struct ww_token_info *info, PyObject *which)
 {
 	ww_device *device = token_device(core, info->home_uuid, which);
-	PyObject *pool;
+	ww_pool *pool;
 	ww_status status;
 
 	if (!device)
 		return NULL;
-	status = pool_import(core, token, device, info, &pool);
+	status = pool_import(token, device, &pool);
 	handle_return(&device_class, device);
-	return status == WW_OK ? pool : error_raise(core, status);
+	return status == WW_OK ? pool_object(pool, info) : error_raise(core, status);
 }
 
 PyObject *token_fail_kind(struct core *core)

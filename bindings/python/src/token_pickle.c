@@ -321,11 +321,11 @@ static PyObject *receive_pool(struct core *core, const struct ww_token *token,
 	const struct ww_token_info *info)
 {
 	ww_device *device = token_used_device(core, info);
-	PyObject *pool;
-	ww_status status = pool_import(core, token, device, info, &pool);
+	ww_pool *pool;
+	ww_status status = pool_import(token, device, &pool);
 
 	handle_return(&device_class, device);
-	return status == WW_OK ? pool : fail_received(core, status, info);
+	return status == WW_OK ? pool_object(pool, info) : fail_received(core, status, info);
 }
 
 PyObject *token_unpickle(PyObject *module, PyObject *payload)

@@ -88,12 +88,21 @@ cdef uint32_t index_of(value, str what, tuple words) except? -1:
     return words.index(value)
 
 
+cdef int describe_array(shape, dtype, ww_array *array) except -1:
+    cdef int64_t lengths[WW_ARRAY_DIMS]
+    cdef ww_dtype element
+    convert_dtype(python_core, dtype, &element)
+    count = convert_shape(python_core, shape, "shape", lengths)
+    return check(ww_array_set(array, &element, count, lengths, NULL, 0))
+
+
 include "info.pxi"
 include "in_flight.pxi"
 include "device.pxi"
 include "sync.pxi"
 include "event.pxi"
 include "graph.pxi"
+include "pool.pxi"
 include "timeline.pxi"
 include "broker.pxi"
 include "broker_put.pxi"

@@ -279,7 +279,7 @@ def test_arguments_of_alloc_are_checked(pool, arguments, error):
     ((1, None), ValueError),
     (("ab", "uint8"), TypeError),
     ((1.5, "uint8"), TypeError),
-    ((1,), TypeError),
+    ((), TypeError),
 ])
 def test_arguments_of_empty_are_checked(pool, arguments, error):
     with pytest.raises(error):
@@ -287,11 +287,15 @@ def test_arguments_of_empty_are_checked(pool, arguments, error):
     assert pool.info().allocations == 0
 
 
+def test_elements_are_float32_unless_it_is_said(pool):
+    assert pool.empty(3).dtype == warpway.empty(3, device="host").dtype == "float32"
+
+
 @pytest.mark.parametrize("call, said", [
-    (lambda pool, array: pool.empty(1, "uint8", 0.0), "given 3 arguments by position; the most is 2"),
-    (lambda pool, array: pool.empty(1, "uint8", size=2), "no argument 'size'"),
-    (lambda pool, array: pool.empty(1, dtype="uint8", shape=2), "'shape' by name and by position"),
-    (lambda pool, array: pool.empty(dtype="uint8"), "a shape and a dtype"),
+    (lambda pool, array: pool.empty(1, "uint8", 0.0), "empty.. takes .*2 positional"),
+    (lambda pool, array: pool.empty(1, "uint8", size=2), "empty.. got an unexpected keyword argument 'size'"),
+    (lambda pool, array: pool.empty(1, dtype="uint8", shape=2), "empty.. got multiple values for .*'shape'"),
+    (lambda pool, array: pool.empty(dtype="uint8"), "empty.. takes .*1 positional"),
     (lambda pool, array: array.__dlpack__(None), "the most is 0"),
     (lambda pool, array: array.__dlpack__(max_version=(1,)), "a tuple of two ints"),
     (lambda pool, array: array.__dlpack__(max_version=(1, "0")), "int"),

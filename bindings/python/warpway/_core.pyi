@@ -451,15 +451,15 @@ class Array(_HasBuffer):
 
 @final
 class Pool:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         device: _Device = None,
         *,
         bytes_max: SupportsIndex | None = None,
         chunk_bytes: SupportsIndex | None = None,
         slices_max: SupportsIndex | None = None,
         kind: _Kind = "device",
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def closed(self) -> bool: ...
     @property
@@ -473,7 +473,7 @@ class Pool:
         cancel: Cancel | None = None,
     ) -> Memory: ...
     def empty(
-        self, shape: _Shape, dtype: _Dtype, *, timeout: float | None = 0.0, cancel: Cancel | None = None
+        self, shape: _Shape, dtype: _Dtype = "float32", *, timeout: float | None = 0.0, cancel: Cancel | None = None
     ) -> Array: ...
     @property
     def is_mapped(self) -> bool: ...
