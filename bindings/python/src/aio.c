@@ -60,12 +60,3 @@ PyObject *aio_next_frame(PyObject *channel)
 {
 	return aio_apply_alone("next_frame", channel);
 }
-
-PyObject *aio_await_ticket(PyObject *ticket)
-{
-	PyObject *coroutine = aio_apply_alone("ticket_result", ticket);
-	PyObject *iterator = coroutine ? PyObject_CallMethod(coroutine, "__await__", NULL) : NULL;
-
-	Py_XDECREF(coroutine);
-	return iterator;
-}

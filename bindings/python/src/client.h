@@ -146,9 +146,8 @@ PyObject *function_find(struct core *core, struct client_state *state, PyObject 
 PyObject *function_submit(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *function_call(PyObject *self, PyObject *arguments, PyObject *keywords);
 
-/* --- ticket.c --- */
+/* --- ticket.pxi --- */
 
-PyTypeObject *ticket_type_make(PyObject *module);
 struct call_form;
 /* Takes over @ticket, also on failure. @held: a list of what the call needs, or NULL; borrowed */
 PyObject *ticket_object(struct core *core, struct ticket_state *ticket, struct call_form *form,

@@ -415,8 +415,6 @@ PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObjec
 /* __anext__ of a Watch, and of a Channel or WorkQueue. */
 PyObject *aio_next(PyObject *watch);
 PyObject *aio_next_frame(PyObject *channel);
-/* __await__ of a Ticket. */
-PyObject *aio_await_ticket(PyObject *ticket);
 /* Channel.acquire_async(), Channel.receive_async(), and those of a WorkQueue */
 PyObject *aio_acquire(PyObject *channel, PyObject *arguments, PyObject *keywords);
 PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords);

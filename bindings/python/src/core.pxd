@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 
 cdef extern from "token.h":
     # See core.h for what each does. A function that returns an object raises if it fails.
+    ctypedef bint c_bool "bool"
     struct core:
         PyObject **types
     struct handle_class:
@@ -20,6 +21,9 @@ cdef extern from "token.h":
     core *python_core "core_only"
     object error_raise(core *, ww_status)
     object error_raise_text(core *, ww_status, const char *format, ...)
+    object error_raise_record(core *, const ww_error *)
+    PyObject *error_class(const core *, ww_status) # borrowed
+    bint callback_is_stuck()
     void *handle_borrow(object, const handle_class *) except NULL
     void handle_return(const handle_class *, void *)
     void handle_give_back(object, const handle_class *, void *)

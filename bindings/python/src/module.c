@@ -194,7 +194,6 @@ static const struct type_maker makers[] = {
 	{CORE_CALL, call_type_make},
 	{CORE_CLIENT, client_type_make},
 	{CORE_FUNCTION, function_type_make},
-	{CORE_TICKET, ticket_type_make},
 };
 
 /*
@@ -211,6 +210,7 @@ static const struct {
 	{CORE_EVENT, "Event"},
 	{CORE_GRAPH_NODE, "GraphNode"},
 	{CORE_POOL, "Pool"},
+	{CORE_TICKET, "Ticket"},
 	{CORE_TIMELINE, "Timeline"},
 	{CORE_OBJECT_INFO, "ObjectInfo"},
 	{CORE_PROCESS_INFO, "ProcessInfo"},

@@ -37,7 +37,6 @@ cdef extern from "service.h":
     bint callback_begin(callback *) nogil
     void callback_end(callback *) nogil
     bint wait_is_watched()
-    PyObject *error_class(const core *, ww_status)
 
 
 @cython.final
