@@ -74,18 +74,11 @@ enum core_type {
 
 #define CORE_ERRORS 32
 
-/* The name of the device with a UUID. */
-struct home_name {
-	uint8_t uuid[WW_DEVICE_UUID_BYTES];
-	char name[64]; /* "": not known */
-};
-
 /* The state of the module. */
 struct core {
 	PyTypeObject *types[CORE_TYPES];
 	PyObject *errors[CORE_ERRORS]; /* exception classes, in the order of the table of error.c */
 	PyObject *module;              /* borrowed: the state is the module's */
-	struct home_name home;         /* of the memory that was imported last, of token.c */
 	PyObject *dtype_text;          /* the type that was converted last, of convert.c; or NULL */
 	struct ww_dtype dtype;         /* what it names */
 	PyObject *cython;              /* the module of the nouns that are written in Cython */
@@ -315,7 +308,6 @@ PyTypeObject *cancel_type_make(PyObject *module);
 PyTypeObject *memory_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
-PyTypeObject *token_type_make(PyObject *module);
 PyTypeObject *barrier_type_make(PyObject *module);
 
 extern const struct handle_class device_class;
@@ -348,7 +340,7 @@ PyObject *event_object(struct core *core, ww_event *event);
 /* A value of a timeline. For "O&", into a uint64_t. */
 int timeline_convert_value(PyObject *value, void *out_value);
 
-/* --- token.c --- */
+/* --- token.pxi --- */
 
 PyObject *token_object(struct core *core, const struct ww_token *token);
 

@@ -39,16 +39,13 @@ cdef extern from "token.h":
     int convert_bytes(object, void *) except 0
     int convert_kind(object, void *) except 0
     int convert_timeout(object, void *) except 0
-    int convert_uses(object, void *) except 0
-    int convert_escrow(object, void *) except 0
     bint convert_dtype(core *, object, ww_dtype *) except 0
     int convert_shape(core *, object, const char *what, int64_t *out_numbers) except -1
     object memory_object(core *, ww_memory *)
-    void token_deliver(ww_export_params *)
-    object token_object(core *, const ww_token *)
+    object text_bytes(object, char **out_text)
+    object info_dtype(const ww_dtype *)
     object info_numbers(const int64_t *, uint32_t count)
     object array_object(core *, object memory, const ww_array *)
-    ww_device *token_device(core *, const uint8_t *home_uuid, object which) except NULL
-    const ww_token *token_of(core *, object) except NULL
+    void device_keep(ww_device *)
     object token_pickle(core *, const ww_token *)
     object aio_run(object, const char *name, object arguments, object keywords)

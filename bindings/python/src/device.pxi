@@ -98,9 +98,7 @@ cdef class Device:
     def uuid(self):
         """str: the same in every process; of a GPU as nvidia-smi prints it."""
         info = device_info(self)
-        digits = (<char *>info.uuid)[:WW_DEVICE_UUID_BYTES].hex()
-        parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-        return ("GPU-" if info.backend == WW_BACKEND_CUDA else "") + "-".join(parts)
+        return ("GPU-" if info.backend == WW_BACKEND_CUDA else "") + uuid_text(info.uuid)
 
     @property
     def mps(self):
@@ -144,6 +142,11 @@ cdef class Device:
 
     def __hash__(self):
         return <Py_ssize_t>self.object >> 4
+
+
+cdef str uuid_text(const uint8_t *uuid):
+    digits = (<const char *>uuid)[:WW_DEVICE_UUID_BYTES].hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 cdef ww_device_info device_info(Device self) except *:

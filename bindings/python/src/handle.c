@@ -34,6 +34,18 @@ static void *watch_unref(void *watch)
 
 const struct handle_class watch_class = {"Watch", NULL, watch_unref};
 
+static void *hold_ref(void *object)
+{
+	return ww_object_ref(object);
+}
+
+static void *hold_unref(void *object)
+{
+	return ww_object_unref(object);
+}
+
+const struct handle_class hold_class = {"hold of an object", hold_ref, hold_unref};
+
 PyMemberDef handle_members[] = {
 	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle, weakrefs), READONLY, NULL},
 	{NULL},

@@ -10,21 +10,11 @@
 struct ready_point;
 struct sent;
 
-/*
- * Maps the memory of a token.
- * @which:  a device, or None: the one that holds the bytes, if this process sees it
- * @access: WW_ACCESS_...; 0: what the token grants
- * Return: a reference; NULL with an exception.
- */
-ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *which,
-	uint32_t access);
-
 /* The content of a token; false with an exception. */
 bool token_info(struct core *core, const struct ww_token *token, struct ww_token_info *info);
 
 /* The device for memory: @which, or the one that holds the bytes. */
-ww_device *token_device(struct core *core, const uint8_t home_uuid[WW_DEVICE_UUID_BYTES],
-	PyObject *which);
+ww_device *token_device(struct core *core, const uint8_t *home_uuid, PyObject *which);
 
 /*
  * The device that holds the bytes, if this process has used it; it is not opened for what is passed
