@@ -22,6 +22,7 @@ cdef extern from "token.h":
     object error_raise(core *, ww_status)
     object error_raise_text(core *, ww_status, const char *format, ...)
     object error_raise_record(core *, const ww_error *)
+    object error_raise_join(core *, ww_status, const char *name)
     PyObject *error_class(const core *, ww_status) # borrowed
     bint callback_is_stuck()
     void *handle_borrow(object, const handle_class *) except NULL

@@ -19,9 +19,11 @@ struct core *core_of_type(PyTypeObject *type)
 	return PyType_GetModuleState(type);
 }
 
+/* The types that are written in Cython belong to a module of their own. */
 struct core *core_of(PyObject *self)
 {
-	return core_of_type(Py_TYPE(self));
+	(void)self;
+	return core_only;
 }
 
 /* The import machinery can make a module that it does not execute. */
@@ -187,7 +189,6 @@ static const struct type_maker makers[] = {
 	{CORE_BARRIER, barrier_type_make},
 	{CORE_CHANNEL, channel_type_make},
 	{CORE_FRAME, frame_type_make},
-	{CORE_WORK_QUEUE, work_queue_type_make},
 	{CORE_WORK_FRAME, work_frame_type_make},
 	{CORE_SERVICE, service_type_make},
 	{CORE_CALL, call_type_make},
@@ -212,6 +213,7 @@ static const struct {
 	{CORE_TICKET, "Ticket"},
 	{CORE_TIMELINE, "Timeline"},
 	{CORE_TOKEN, "Token"},
+	{CORE_WORK_QUEUE, "WorkQueue"},
 	{CORE_OBJECT_INFO, "ObjectInfo"},
 	{CORE_PROCESS_INFO, "ProcessInfo"},
 	{CORE_BROKER_INFO, "BrokerInfo"},
@@ -337,6 +339,13 @@ static int module_clear(PyObject *module)
 	return 0;
 }
 
+/* What ends later finds no state. */
+static void module_free(void *module)
+{
+	if (PyModule_GetState(module) == core_only)
+		core_only = NULL;
+}
+
 static PyModuleDef_Slot slots[] = {
 	{Py_mod_exec, module_exec},
 	{0, NULL},
@@ -351,6 +360,7 @@ static struct PyModuleDef definition = {
 	.m_slots = slots,
 	.m_traverse = module_traverse,
 	.m_clear = module_clear,
+	.m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__core(void);

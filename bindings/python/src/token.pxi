@@ -31,9 +31,6 @@ cdef extern from "channel.h":
 cdef extern from "client.h":
     object client_open_token(core *, const ww_token *)
 
-cdef extern from "work_queue.h":
-    object work_queue_open_token(core *, const ww_token *, object which)
-
 TOKEN_KINDS = ("", "memory", "timeline", "event", "barrier", "channel", "service", "pool", "work-queue")
 
 # Of the memory that was opened last: what is received one after the other is usually on the same device.

@@ -13,19 +13,12 @@
 
 extern const struct handle_class work_queue_class;
 
-/* --- work_queue.c --- */
+/* --- work_queue.pxi --- */
 
-PyTypeObject *work_queue_type_make(PyObject *module);
 /* Raises that a member of this role cannot acquire, or receive. Return: NULL. */
 PyObject *work_queue_refuse_role(PyObject *self, const struct channel_state *state, bool acquires);
-
-/* --- work_queue_open.c --- */
-
-PyObject *work_queue_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
-PyObject *work_queue_get(PyObject *type, PyObject *arguments, PyObject *keywords);
 /* A consumer. @which: a device, or None: the default one */
 PyObject *work_queue_open_token(struct core *core, const struct ww_token *token, PyObject *which);
-extern const char *const work_queue_roles[]; /* from 1 on, as WW_WORK_QUEUE_...; NULL ends them */
 
 /* --- work_frame.c --- */
 

@@ -8,6 +8,8 @@
 
 #define DRAIN_NS UINT64_C(1000000000) /* for a stream that uses a frame which is given back */
 
+const struct handle_class work_queue_class = {"WorkQueue", channel_ref, channel_unref};
+
 /* --- frames --- */
 
 static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)

@@ -926,8 +926,8 @@ class Frame(_HasBuffer):
 
 @final
 class WorkQueue:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         name: str | None = None,
         shape: _Shape | None = None,
         dtype: _Dtype | None = None,
@@ -950,7 +950,7 @@ class WorkQueue:
         replace: bool = False,
         broker: Broker | None = None,
         cancel: Cancel | None = None,
-    ) -> Self: ...
+    ) -> None: ...
     @classmethod
     def get(
         cls,
@@ -1297,6 +1297,7 @@ class Function:
 
 @final
 class Ticket:
+    def __init__(self, *args: object, **kwargs: object) -> NoReturn: ...
     @property
     def done(self) -> bool: ...
     @property
