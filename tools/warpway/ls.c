@@ -154,6 +154,25 @@ static void print_table(struct view *view, ww_snapshot *snapshot)
 		view->human ? "" : " bytes");
 }
 
+/* The table counts holders. What has none, and does not stay without any, is there for a token. */
+static void print_kept_by_tokens(const struct view *view, ww_snapshot *all)
+{
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	struct sizes sizes = {.items = NULL};
+	char bytes[NUMBER_BYTES];
+	uint64_t sum;
+
+	for (size_t i = 0; all && ww_snapshot_object(all, i, &object) == WW_OK; i++) {
+		if (object.life == WW_LIFE_HELD && object.holders == 0 && object.escrows > 0)
+			sizes_add(&sizes, &object);
+	}
+	sum = sizes_sum(&sizes);
+	view_bytes(view, sum, bytes);
+	if (sum > 0)
+		printf("%s%s of these are kept by tokens alone: warpway who\n", bytes,
+			view->human ? "" : " bytes");
+}
+
 /*
  * What the list leaves out, which may occupy most of the memory. The slices in the list are part of
  * that. Nothing is said if it fails.
@@ -188,6 +207,7 @@ static void print_rest(struct request *request)
 	if (count > 0)
 		printf("%zu more without a name, inside others or ended, %s%s: warpway ls --all\n",
 			count, bytes, request->view.human ? "" : " bytes");
+	print_kept_by_tokens(&request->view, all);
 }
 
 static int print_names(ww_snapshot *snapshot)
@@ -232,6 +252,8 @@ static int run(struct request *request)
 	if (ls.names)
 		return print_names(snapshot);
 	print_table(&request->view, snapshot);
+	if (ls.all && !request->words[0])
+		print_kept_by_tokens(&request->view, snapshot);
 	print_rest(request);
 	return 0;
 }

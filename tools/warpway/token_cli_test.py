@@ -135,6 +135,11 @@ def slices_have_bytes_of_their_own():
         refused(2, "remove the name only", "rm", "--end", "slice/two")
 
 
+def kept_by_tokens(*options):
+    found = re.search(r"^(\d+) bytes of these are kept by tokens alone: warpway who$", done("ls", *options).decode(), re.M)
+    return int(found[1]) if found else 0
+
+
 def tokens_keep_objects_as_they_say():
     """Of an object that goes with its holder: the escrow holds it, as long and as often as was said."""
     for options, imports in ((["--uses", "2"], 2), (["--uses", "1"], 1), (["--escrow", "0"], 0)):
@@ -146,7 +151,10 @@ def tokens_keep_objects_as_they_say():
         expect(told["uses"] == imports, str(told))
         watch = start("watch", "--json", "--existing", "token/")
         line_event(watch)
+        nbytes, before = spoken("stat", "token/held")["bytes"], kept_by_tokens()
         end(holder)
+        for option in ([], ["--all"]):
+            expect(kept_by_tokens(*option) - before == (nbytes if imports else 0), f"the table says who keeps it: {before}")
         for _ in range(imports):
             expect(b"Linux" in done("get", "--token", "-", data=told["token"].encode()), "it is gone")
         while line_event(watch) != "gone":
