@@ -571,8 +571,8 @@ static PyMethodDef methods[] = {
 		"Array itself, until it is freed."},
 	{"get_ipc_handle", KEYWORDS(array_ipc_handle), METH_VARARGS | METH_KEYWORDS,
 		"get_ipc_handle($self, /)\n--\n\n"
-		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"
-		"array lives."},
+		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened any number of\n"
+		"times while the array lives. It keeps no bytes in another process."},
 	{"__dlpack__", KEYWORDS(array_dlpack), METH_FASTCALL | METH_KEYWORDS,
 		"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
 		"A capsule with a DLPack tensor, as the array API says.\n\n"

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from waits import until
 
 import warpway
 
@@ -57,6 +58,32 @@ def test_handle_of_a_closed_array(device):
         array.get_ipc_handle()
     with pytest.raises(TypeError):
         pickle.loads(pickle.dumps(warpway.IpcArrayHandle))(5, 6)
+
+
+def open_and_wait(connection):
+    with connection.recv() as array:
+        connection.send(numbers_of(array))
+        connection.recv()
+
+
+def test_handle_keeps_its_array_for_nobody(spawn, device, broker):
+    """It is good as long as its array or an importer lives. Then the bytes are free, and no time passes before."""
+    array = warpway.zeros(3, "int32", device=device)
+    sent, name = pickle.dumps(array.get_ipc_handle()), array.memory.object_id
+    first, second = spawn(open_and_wait), spawn(open_and_wait)
+    first.send(pickle.loads(sent))
+    assert first.receive() == [0, 0, 0]
+    array.close()
+    second.send(pickle.loads(sent))
+    assert second.receive() == [0, 0, 0]
+    first.send("end")
+    first.result()
+    assert name in {found.object_id for found in broker.list(unnamed=True)} - {found.object_id for found in broker.in_flight()}
+    second.send("end")
+    second.result()
+    until(lambda: name not in {found.object_id for found in broker.list(unnamed=True)})
+    with pytest.raises(warpway.NotFound):
+        pickle.loads(sent).open()
 
 
 @pytest.mark.parametrize("handle", [b"", bytes(63), bytes(65), range(3)])

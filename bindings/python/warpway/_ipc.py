@@ -7,12 +7,14 @@ from warpway._core import Array, Token, open_handle
 class IpcArrayHandle:
     """A handle of an Array, which can be pickled: ``array.get_ipc_handle()``.
 
-    Any process can open it while the array lives, one `open` at a time for each handle object. As a
-    context manager it opens the array, and closes it at the end.
+    Any process can open it while the array lives, one `open` at a time for each handle object. If the
+    array is not a slice of a pool, other processes can also open it while one that did has it open.
+    The handle of another process's array keeps no bytes: when nobody has the array, they are free.
+    As a context manager it opens the array, and closes it at the end.
     """
 
     def __init__(self, array):
-        self._token = array.token(uses=0)
+        self._token = array.token(uses=0, escrow=None)
         self._own = array
         self._opened = None
 

@@ -33,6 +33,7 @@ class IpcHandle:
     """What ``get_ipc_handle()`` of an array of Numba gives under `MemoryManager`.
 
     It is a token, which can be pickled: any number of processes can open it while the array lives.
+    It keeps no bytes itself.
     """
 
     def __init__(self, token: Token, size: int) -> None:
@@ -139,7 +140,7 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused
             It was allocated by other means.
         """
         found, offset = Memory.find(int(memory.device_pointer))
-        return IpcHandle(found.token(offset=offset, nbytes=memory.size), memory.size)
+        return IpcHandle(found.token(offset=offset, nbytes=memory.size, escrow=None), memory.size)
 
     def get_memory_info(self) -> Any:
         """Free and all bytes of the current GPU's pool, where it has a limit.
