@@ -29,6 +29,10 @@
  *   - The signaller's last unref of a timeline closes it: values that were signalled are still
  *     reached, waits for higher ones end with WW_ERR_PEER_LOST.
  *
+ * If the work before a signal fails, the signaller calls ww_timeline_fail(). Then the values that
+ * were not reached do not count, though the streams still store them: every wait for them ends as
+ * if the signaller had ended, and the message says what failed.
+ *
  * A stream whose wait ended by poison still does the work that is enqueued on it, also its signals.
  * Therefore a program that chains timelines should call ww_stream_query() before it enqueues the
  * next signal. If the stream is lost, it should unref its own timeline.
@@ -153,7 +157,8 @@ WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
  * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another
  *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let
  *         the stream signal this value, too, or wait for the stream); WW_ERR_PEER_LOST (the broker
- *         took this process for ended and has poisoned its timelines); WW_ERR_FORKED.
+ *         took this process for ended and has poisoned its timelines; or ww_timeline_fail());
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 
@@ -173,6 +178,26 @@ WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream,
 	uint64_t value);
 
+#define WW_TIMELINE_WHY_BYTES 48
+
+/**
+ * ww_timeline_fail() - say that the values which are not reached yet will never be valid
+ * @timeline:  borrowed; of this process
+ * @why:       borrowed; not empty. The first WW_TIMELINE_WHY_BYTES - 1 bytes are in the messages of
+ *             the waiters, with '?' for what is not printable ASCII
+ *
+ * Waits for these values return WW_ERR_PEER_LOST, also if their signals were enqueued before and
+ * are done later. A stream that waits goes on when the value is stored or the timeline is closed,
+ * and is lost then. The timeline cannot be signalled any more: make a new one. If it is lost
+ * already, nothing changes.
+ *
+ * A function that a stream calls (ww_stream_call()) may call this, for its own work: no signal that
+ * was enqueued after the function counts. Values that others signal during the call may count.
+ *
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_ACCESS (another process is the signaller); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_timeline_fail(ww_timeline *timeline, const char *why);
+
 /**
  * ww_timeline_wait() - wait on the CPU until a value is reached
  * @timeline:    borrowed
@@ -185,8 +210,8 @@ WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *str
  * ms.
  *
  * Return: WW_OK (what was written before the signal can be read); WW_TIMED_OUT; WW_CANCELLED;
- *         WW_ERR_PEER_LOST (the signaller ended before it had reached @value, or closed the
- *         timeline below it); WW_ERR_INVALID; WW_ERR_FORKED.
+ *         WW_ERR_PEER_LOST (the signaller ended before it had reached @value, or closed or failed
+ *         the timeline below it); WW_ERR_INVALID; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeout_ns,
 	ww_cancel *cancel);
@@ -278,7 +303,7 @@ WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, u
 enum {
 	WW_TIMELINE_LIVE = 1,   /* the signaller can signal */
 	WW_TIMELINE_CLOSED = 2, /* after its last unref: no value above `submitted` will come */
-	WW_TIMELINE_LOST = 3    /* the signaller ended, or the broker took it for ended */
+	WW_TIMELINE_LOST = 3 /* the signaller ended, the broker took it for ended, or it failed */
 };
 
 /**
@@ -291,8 +316,9 @@ enum {
  * @reserved:   0
  * @submitted:  the highest value whose signal is enqueued or done
  * @completed:  the highest value reached; if the timeline is lost, the value when the broker learnt
- *              of it
- * @lost_ns:    when the broker learnt of the loss, CLOCK_REALTIME; 0: it is not lost
+ *              of it, or when it failed
+ * @lost_ns:    when the broker learnt of the loss, CLOCK_REALTIME; 0: it is not lost, or failed
+ *              (ww_timeline_fail())
  * @program:    the signaller's name; empty: not known
  *
  * For another process, pid and program come from the broker, so the pid is that of the broker's

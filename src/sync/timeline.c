@@ -257,12 +257,18 @@ ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *actio
 		action, ww_wait_result_process(timeline->page, process));
 }
 
-/* Under timeline->lock: of an own cell only the broker changes the state. */
+/* Under timeline->lock, but not the broker and ww_timeline_fail(), which change the state. */
 static ww_status check_signal(const struct ww_timeline *timeline, uint64_t value)
 {
 	struct ww_signal_look look;
 
 	ww_signal_cell_look(timeline->cell, &look);
+	if (look.failure[0])
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot signal %" PRIu64
+			": this process failed the timeline at value %" PRIu64
+			": %s; make a new timeline",
+			value, look.reached, look.failure);
 	if (look.state == WW_WIRE_CELL_STATE_LOST)
 		return ww_fail(WW_ERR_PEER_LOST,
 			"cannot signal %" PRIu64
@@ -313,6 +319,17 @@ ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value)
 	status = signal_now(timeline, value);
 	pthread_mutex_unlock(&timeline->lock);
 	return status;
+}
+
+ww_status ww_timeline_fail(ww_timeline *timeline, const char *why)
+{
+	ww_try(ww_process_enter());
+	ww_require(timeline && why && why[0],
+		"ww_timeline_fail: timeline is NULL, or why says nothing");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
+	ww_try(ww_timeline_require_own(timeline, "fail"));
+	ww_signal_cell_fail(timeline->cell, why);
+	return WW_OK;
 }
 
 static bool is_gpu(const struct ww_stream *stream)

@@ -54,6 +54,11 @@ ww_status ww_wait_result_fail(const struct ww_signal_map *page, const struct ww_
 	char process[WW_WAIT_RESULT_PROCESS_BYTES];
 
 	ww_wait_result_process(page, process);
+	if (look->failure[0])
+		return ww_fail(WW_ERR_PEER_LOST,
+			"value %" PRIu64 " will not come: %s failed its timeline at value %" PRIu64
+			": %s",
+			value, process, look->reached, look->failure);
 	if (ww_signal_page_is_lost(page->header))
 		return ww_fail(WW_ERR_PEER_LOST,
 			"value %" PRIu64

@@ -12,7 +12,9 @@
  *     poison;
  *   - of a lost cell only `reached` counts: a last store of a dead owner's GPU may stand in
  *     `completed`;
- *   - `submitted` is final before `state` says closed.
+ *   - `submitted` is final before `state` says closed;
+ *   - a cell that its owner failed is lost without poison: the streams of the owner live on, and
+ *     what they store in `completed` lets streams that wait go on.
  * A process that sleeps loads `wakes` before it reads the values, and every store that it may wait
  * for is followed by an addition to `wakes`.
  */
@@ -172,7 +174,34 @@ bool ww_signal_cell_close(struct ww_layout_signal_cell *cell)
 	return ww_signal_cell_finish(cell);
 }
 
+void ww_signal_cell_fail(struct ww_layout_signal_cell *cell, const char *why)
+{
+	uint32_t live = WW_WIRE_CELL_STATE_LIVE;
+	uint64_t completed = load(&cell->completed);
+
+	/* The broker may be poisoning it: then what the broker stored stays. */
+	if (load_state(cell) != live || completed == WW_SIGNAL_POISON)
+		return;
+	store(&cell->reached, completed);
+	memcpy(cell->failure, why, strnlen(why, sizeof(cell->failure) - 1));
+	if (__atomic_compare_exchange_n(&cell->state, &live, WW_WIRE_CELL_STATE_LOST, false,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		ww_await_wake(&cell->wakes);
+}
+
 /* --- waiters --- */
+
+/* Fit to be printed, whatever the owner stored. */
+static void copy_failure(const struct ww_layout_signal_cell *cell,
+	char out_text[WW_SIGNAL_FAILURE_BYTES])
+{
+	memcpy(out_text, cell->failure, WW_SIGNAL_FAILURE_BYTES);
+	out_text[WW_SIGNAL_FAILURE_BYTES - 1] = '\0';
+	for (char *at = out_text; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+}
 
 void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_signal_look *out_look)
 {
@@ -185,10 +214,13 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
 	if ((completed == WW_SIGNAL_POISON && out_look->state < WW_WIRE_CELL_STATE_CLOSED) ||
 		out_look->state > WW_WIRE_CELL_STATE_LOST)
 		out_look->state = WW_WIRE_CELL_STATE_LOST;
-	if (out_look->state == WW_WIRE_CELL_STATE_LOST)
+	out_look->failure[0] = '\0';
+	if (out_look->state == WW_WIRE_CELL_STATE_LOST) {
 		out_look->reached = load(&cell->reached);
-	else
+		copy_failure(cell, out_look->failure);
+	} else {
 		out_look->reached = completed == WW_SIGNAL_POISON ? out_look->submitted : completed;
+	}
 	if (out_look->reached > WW_SIGNAL_VALUE_MAX)
 		out_look->reached = WW_SIGNAL_VALUE_MAX;
 }

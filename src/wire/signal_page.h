@@ -12,7 +12,7 @@
  *   owner, CPU     submit + complete(v)        waiter, CPU   look(v) until it is not NOT_READY
  *   owner, stream  write completed := v        waiter, GPU   wait completed >= v, later look(v)
  *                  then submit(v)
- *   owner          close                       broker        poison; again, until no store of the
+ *   owner          close, fail                 broker        poison; again, until no store of the
  *                                                            ended process can come: end
  *
  * What a page says comes from an untrusted process: each field is loaded once, and no value can do
@@ -75,14 +75,25 @@ void ww_signal_cell_mark_gpu(struct ww_layout_signal_cell *cell);
  */
 bool ww_signal_cell_close(struct ww_layout_signal_cell *cell);
 
+/*
+ * The values that are not reached by now do not count, whatever streams store later: the cell is
+ * lost. A stream that waits goes on when its value is stored, and its look tells. Takes no lock: a
+ * stream may be waiting for this call.
+ * @why:  for messages; cut off if need be
+ */
+void ww_signal_cell_fail(struct ww_layout_signal_cell *cell, const char *why);
+
 /* Poisons a closed cell once all of it is completed. Return: false: not yet. */
 bool ww_signal_cell_finish(struct ww_layout_signal_cell *cell);
 
 /* --- waiters --- */
 
+#define WW_SIGNAL_FAILURE_BYTES 48
+
 struct ww_signal_look {
 	uint32_t state; /* WW_WIRE_CELL_STATE_... */
 	bool by_gpu;
+	char failure[WW_SIGNAL_FAILURE_BYTES]; /* why a lost one was failed; empty: it was not */
 	uint64_t submitted;
 	uint64_t reached; /* the highest value that may be taken for reached; never poison */
 };

@@ -224,6 +224,31 @@ UNIT_TEST(a_stream_stores_the_poison)
 	assert_true(ww_signal_cell_finish(cell));
 }
 
+UNIT_TEST(failed)
+{
+	struct ww_layout_signal_cell *cell = fresh(1);
+
+	ww_signal_cell_submit(cell, 3, true);
+	stream_stores(cell, 2);
+	ww_signal_cell_fail(cell,
+		"disk full\n, or so, in a text that is longer than there is room");
+	assert_look(cell, LOST, 3, 2);
+	assert_string_equal(look(cell).failure, "disk full?, or so, in a text that is longer tha");
+	assert_int_equal(cell->wakes, 2);
+	stream_stores(cell, 3); /* and lets other streams go on */
+	assert_look(cell, LOST, 3, 2);
+	ww_signal_cell_fail(cell, "once more");
+	poison(false);
+	assert_look(cell, LOST, 3, 2);
+	assert_true(cell->completed == WW_SIGNAL_POISON);
+	cell = fresh(1);
+	ww_signal_cell_submit(cell, 2, true);
+	poison(false);
+	ww_signal_cell_fail(cell, "later");
+	assert_look(cell, LOST, 2, 1);
+	assert_string_equal(look(cell).failure, "");
+}
+
 /* --- the broker --- */
 
 UNIT_TEST(poisoned)

@@ -257,6 +257,35 @@ CASE(timeline_cpu_must_not_overtake_stream, WW_CAP_STREAM_VALUE)
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 7, 7);
 }
 
+static void fail(void *timeline)
+{
+	MUST_OK(ww_timeline_fail(timeline, "disk full"));
+}
+
+/* The stream stores the value after the function all the same. */
+CASE(timeline_failed_values_do_not_count, WW_CAP_STREAM_VALUE)
+{
+	ENDED_BY(pair_close) struct pair pair = pair_open();
+	OWN(timeline) ww_timeline *hold = timeline_make(0, 0);
+	OWN(timeline) ww_timeline *timeline = timeline_make(0, 0);
+
+	MUST_REFUSE(WW_ERR_INVALID, "why", ww_timeline_fail(timeline, ""));
+	stream_hold(pair.a, hold, 1);
+	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 4));
+	MUST_OK(ww_stream_call(pair.a, fail, timeline));
+	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 5));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 5, 0, FOREVER, NULL));
+	MUST_OK(ww_timeline_signal(hold, 1));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "failed its timeline at value 4: disk full",
+		ww_timeline_wait(timeline, 5, FOREVER, NULL));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "disk full", ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
+	MUST_OK(ww_timeline_query(timeline, 4));
+	MUST_STATUS(WW_ERR_PEER_LOST, ww_timeline_query(timeline, 5));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "new timeline", ww_timeline_signal(timeline, 6));
+	timeline_must_be(timeline, WW_TIMELINE_LOST, 5, 4);
+}
+
 struct turn {
 	ww_stream *stream;
 	ww_timeline *hold;

@@ -380,6 +380,9 @@ TEST("timelines between streams and threads of one process")
 	CLAIM(mine.info().completed() == 5 && mine.info().is_own() && !mine.info().lost());
 	CLAIM(mine.info().state() == timeline_state::live);
 	REFUSED(status::invalid, mine.signal(5));
+	mine.fail("disk full");
+	CLAIM(mine.info().state() == timeline_state::lost && !mine.info().lost());
+	REFUSED(status::peer_lost, mine.wait(6));
 }
 
 TEST("a descriptor that is readable when a value is reached")

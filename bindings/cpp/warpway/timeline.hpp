@@ -149,6 +149,13 @@ public:
 		try_stream_signal(by, value).value();
 	}
 
+	/* ww_timeline_fail() */
+	result<void> try_fail(const std::string &why) const noexcept
+	{
+		return detail::done(ww_timeline_fail(get(), why.c_str()));
+	}
+	void fail(const std::string &why) const { try_fail(why).value(); }
+
 	/* ww_timeline_wait(): done, timed_out or cancelled; without a limit waits for ever. */
 	result<outcome> try_wait(std::uint64_t value, timeout limit,
 		const cancel &stop = {}) const noexcept

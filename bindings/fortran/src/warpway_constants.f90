@@ -238,6 +238,7 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_submit_repeat = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_timeline_alone = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_timeline_max = 4611686018427387904_c_int64_t
+  integer(c_int32_t), parameter, public :: ww_timeline_why_bytes = 48_c_int32_t
   integer(c_int32_t), parameter, public :: ww_token_bytes = 512_c_int32_t
   integer(c_int32_t), parameter, public :: ww_token_counted = 4_c_int32_t
   integer(c_int32_t), parameter, public :: ww_token_foreign = 2_c_int32_t

@@ -649,6 +649,13 @@ module warpway_raw
       integer(c_int64_t), value :: value
       integer(c_int32_t) :: answer
     end function
+    function ww_timeline_fail(timeline, why) bind(c, name='ww_timeline_fail') result(answer)
+      !! say that the values which are not reached yet will never be valid
+      import :: c_int32_t, c_ptr, c_char
+      type(c_ptr), value :: timeline
+      character(kind=c_char), intent(in), optional :: why(*)
+      integer(c_int32_t) :: answer
+    end function
     function ww_timeline_wait(timeline, value, timeout_ns, cancel) bind(c, &
       name='ww_timeline_wait') result(answer)
       !! wait on the CPU until a value is reached

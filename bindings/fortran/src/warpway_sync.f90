@@ -6,7 +6,7 @@ module warpway_sync
   use warpway_handle
   use warpway_broker, only: ww_broker
   use warpway_device, only: ww_device, ww_stream
-  use warpway_raw, only: ww_timeline_create, ww_timeline_signal, ww_timeline_stream_signal, ww_timeline_wait, &
+  use warpway_raw, only: ww_timeline_create, ww_timeline_signal, ww_timeline_stream_signal, ww_timeline_fail, ww_timeline_wait, &
     ww_timeline_stream_wait, ww_timeline_query, ww_timeline_put, ww_timeline_get, &
     ww_timeline_export, ww_timeline_import, ww_timeline_info_get, ww_event_create, &
     ww_event_record, ww_event_stream_wait, ww_event_synchronize, ww_event_query, &
@@ -22,6 +22,7 @@ module warpway_sync
     procedure :: create => timeline_create
     procedure :: signal => timeline_signal
     procedure :: stream_signal => timeline_stream_signal
+    procedure :: fail => timeline_fail
     procedure :: wait => timeline_wait
     procedure :: stream_wait => timeline_stream_wait
     procedure :: query => timeline_query
@@ -98,6 +99,23 @@ contains
     object = find(self, kind_timeline, status)
     c_stream = find(stream, kind_stream, status)
     if (status == ww_ok) status = ww_timeline_stream_signal(object, c_stream, value)
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  subroutine timeline_fail(self, why, stat, errmsg)
+    !! Says that the values which are not reached yet will never be valid, and why.
+    class(ww_timeline), intent(in) :: self
+    character(len=*), intent(in) :: why
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    character(kind=c_char), allocatable :: chars(:)
+    integer(c_int32_t) :: status
+    type(c_ptr) :: object
+
+    status = ww_ok
+    object = find(self, kind_timeline, status)
+    call c_text(why, chars, status)
+    if (status == ww_ok) status = ww_timeline_fail(object, chars)
     call settle(status, stat, errmsg)
   end subroutine
 

@@ -30,6 +30,13 @@ NATIVE(jint, timelineStreamSignal)(THREAD, jlong timeline, jlong stream, jlong v
 	return ww_timeline_stream_signal(object_of(timeline), object_of(stream), (uint64_t)value);
 }
 
+NATIVE(jint, timelineFail)(THREAD, jlong timeline, jbyteArray why)
+{
+	char text[TEXT_BYTES];
+
+	return ww_timeline_fail(object_of(timeline), text_load(env, why, text));
+}
+
 NATIVE(jint, timelineWait)(THREAD, jlong timeline, jlong value, jlong timeout_ns, jlong cancel)
 {
 	return ww_timeline_wait(object_of(timeline), (uint64_t)value, (uint64_t)timeout_ns,

@@ -54,6 +54,10 @@ class TimelineTest {
 			timeline.awaitUnsubmitted(second, 2);
 			timeline.signal(2);
 			assertTrue(second.synchronize(LONG));
+			timeline.fail("disk full");
+			assertTrue(fails(Status.PEER_LOST, () -> timeline.await(3, LONG)).getMessage()
+					.endsWith("at value 2: disk full"));
+			assertEquals(TimelineInfo.State.LOST, timeline.info().state());
 		}
 	}
 

@@ -116,6 +116,7 @@ final class Native {
 	static native int timelinePrepare(long timeline, long device);
 	static native int timelineSignal(long timeline, long value);
 	static native int timelineStreamSignal(long timeline, long stream, long value);
+	static native int timelineFail(long timeline, byte[] why);
 	static native int timelineWait(long timeline, long value, long timeoutNs, long cancel);
 	static native int timelineStreamWait(long timeline, long stream, long value, long flags,
 			long timeoutNs, long cancel);

@@ -141,6 +141,20 @@ public final class Timeline extends Handle {
 	}
 
 	/**
+	 * Says that the values which are not reached yet will never be valid, though streams still
+	 * signal them. Waits for them fail with {@link Status#PEER_LOST}. The timeline cannot be
+	 * signalled any more.
+	 *
+	 * @param why for the messages of those who wait: 47 bytes of ASCII
+	 */
+	public void fail(String why) {
+		byte[] text = Struct.text(why);
+		try (NativeObject timeline = use()) {
+			Status.checkOk(Native.timelineFail(timeline.address, text));
+		}
+	}
+
+	/**
 	 * Waits on the CPU until a value is reached.
 	 *
 	 * @param value at most {@link #MAX}

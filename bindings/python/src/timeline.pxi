@@ -128,6 +128,24 @@ cdef class Timeline:
         finally:
             end_use(&call)
 
+    def fail(self, str why, /):
+        """Say that the values which are not reached yet will never be valid.
+
+        Every wait for them raises `PeerLost`, though streams still signal them. A stream that waits
+        for a value which was never signalled goes on when the timeline is closed. The timeline
+        cannot be signalled any more.
+
+        Parameters
+        ----------
+        why : str
+            For the messages of those who wait: the first 47 characters.
+        """
+        cdef bytes text = why.encode("ascii", "replace")
+        cdef ww_timeline *timeline = <ww_timeline *>handle_borrow(self, &timeline_class)
+        status = ww_timeline_fail(timeline, text)
+        handle_return(&timeline_class, timeline)
+        check(status)
+
     def wait(self, value, timeout=None, *, stream=None, bint unsubmitted=False, bint other_user=False, cancel=None):
         """Wait until a value is reached; or have a stream wait for it.
 
@@ -156,7 +174,8 @@ cdef class Timeline:
         Timeout
             `timeout` seconds passed first.
         PeerLost
-            The signaller ended, or closed the timeline, below the value; or `stream` is lost.
+            The signaller ended, or closed or failed the timeline, below the value; or `stream` is
+            lost.
         """
         cdef TimelineUse call
         cdef uint64_t timeout_ns
@@ -285,7 +304,7 @@ cdef class Timeline:
 
     @property
     def completed(self):
-        """int: the highest value reached. Of a lost timeline: what the broker found reached."""
+        """int: the highest value reached. Of a lost timeline: what was reached then."""
         return timeline_info(self).completed
 
     @property
@@ -295,7 +314,8 @@ cdef class Timeline:
 
     @property
     def state(self):
-        """str: 'live'; 'closed': the signaller has released it; 'lost': the signaller has ended."""
+        """str: 'live'; 'closed': the signaller has released it; 'lost': the signaller has ended,
+        or it called `fail`."""
         return word(timeline_info(self).state, TIMELINE_STATES)
 
     @property
