@@ -179,7 +179,7 @@ void ww_signal_cell_fail(struct ww_layout_signal_cell *cell, const char *why)
 	uint32_t live = WW_WIRE_CELL_STATE_LIVE;
 	uint64_t completed = load(&cell->completed);
 
-	/* The broker may be poisoning it: then what the broker stored stays. */
+	/* What the broker stored stays; if it is about to, one of the two values counts. */
 	if (load_state(cell) != live || completed == WW_SIGNAL_POISON)
 		return;
 	store(&cell->reached, completed);

@@ -550,7 +550,8 @@ static PyMethodDef methods[] = {
 		"Say that the bytes are ready when the work enqueued on a stream so far has run.\n\n"
 		"Everybody who uses the array afterwards waits for that point: `__dlpack__` and the CUDA\n"
 		"array interface by the stream of the consumer, `wait` by any stream, NumPy on the CPU;\n"
-		"also in the processes that the array is sent to. Returns the array."},
+		"also in the processes that the array is sent to. Returns the array.\n\n"
+		"If a function that the stream calls before fails (`Stream.call`), they get `PeerLost`."},
 	{"wait", KEYWORDS(array_wait), METH_VARARGS | METH_KEYWORDS,
 		"wait($self, /, stream=None, *, timeout=None, cancel=None)\n--\n\n"
 		"Wait until the bytes are ready: on the CPU, or have a stream's further work wait.\n\n"

@@ -83,7 +83,7 @@ struct core {
 	struct ww_dtype dtype;         /* what it names */
 	PyObject *cython;              /* the module of the nouns that are written in Cython */
 	PyObject *unpickle; /* the function that pickles name, of token_pickle.c; or NULL */
-	PyObject *ready; /* a dict from streams of others to timelines, of array_share.c; or NULL */
+	PyObject *ready;    /* a dict from streams to the cells of ready_point.c; or NULL */
 };
 
 /*
@@ -325,8 +325,11 @@ extern const struct handle_class hold_class;
 
 /* --- makers for other files; each takes over a reference, also on failure --- */
 
-/* stream.c: where a Stream keeps the timeline of Array.ready(); NULL: it is no Stream */
-PyObject **stream_ready(struct core *core, PyObject *value);
+/*
+ * stream.c: what tells a stream from all others that live: its CUstream, or its address.
+ * @value:  what @stream was made of
+ */
+const void *stream_identity(struct core *core, PyObject *value, ww_stream *stream);
 
 /* @kept: borrowed; lives as long as the Stream; may be NULL */
 PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);

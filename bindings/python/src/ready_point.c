@@ -19,11 +19,124 @@ static PyObject *timeline_new(struct core *core)
 	return status == WW_OK ? timeline_object(core, timeline) : error_raise(core, status);
 }
 
-/* That of a CUstream of another library, which lives as long as the module. */
-static PyObject *timeline_of_native(struct core *core, void *native)
+/*
+ * A cell is a list: its timeline, and whether a point was recorded on it since a function was
+ * enqueued. core->ready has the one of each stream.
+ */
+enum {
+	CELL_TIMELINE,
+	CELL_HAS_POINT,
+};
+
+static void cell_set_point(PyObject *cell, bool has_point)
 {
-	PyObject *key = PyLong_FromVoidPtr(native);
-	PyObject *found, *made = NULL;
+	PyList_SetItem(cell, CELL_HAS_POINT, PyBool_FromLong(has_point));
+}
+
+/* Whether this process failed it. The broker may also have given it up. */
+static bool is_failed(ww_timeline *timeline)
+{
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
+
+	return ww_timeline_info_get(timeline, &info) == WW_OK && info.state == WW_TIMELINE_LOST &&
+		!info.lost_ns;
+}
+
+static bool cell_is_failed(PyObject *cell)
+{
+	ww_timeline *timeline = handle_borrow(PyList_GetItem(cell, CELL_TIMELINE), &timeline_class);
+	bool result = timeline && is_failed(timeline);
+
+	handle_return(&timeline_class, timeline);
+	return result;
+}
+
+static PyObject *cell_make(struct core *core, PyObject *key)
+{
+	PyObject *timeline = timeline_new(core);
+	PyObject *made = timeline ? Py_BuildValue("[NO]", timeline, Py_False) : NULL;
+	/* Another thread may have made one meanwhile. */
+	PyObject *found = made ? PyDict_GetItemWithError(core->ready, key) : NULL;
+
+	Py_XINCREF(found);
+	if (made && !found && !PyErr_Occurred() && PyDict_SetItem(core->ready, key, made) == 0)
+		found = Py_NewRef(made);
+	Py_XDECREF(made);
+	return found;
+}
+
+/* Beside the cells, by numbers, core->ready has these lists. */
+#define LIST_FAILED Py_None
+#define LIST_ENDED  Py_Ellipsis
+#define FAILED_KEPT 1000
+
+/* Appends to a list. Return: borrowed; NULL without memory, and without an exception. */
+static PyObject *list_append(struct core *core, PyObject *key, PyObject *value)
+{
+	PyObject *list = PyDict_GetItemWithError(core->ready, key);
+	PyObject *made = list ? NULL : PyList_New(0);
+
+	if (made && PyDict_SetItem(core->ready, key, made) == 0)
+		list = made; /* the dict has it */
+	Py_XDECREF(made);
+	if (list && PyList_Append(list, value) < 0)
+		list = NULL;
+	PyErr_Clear();
+	return list;
+}
+
+/*
+ * The processes that arrays were sent to import a timeline when they receive the array, and are to
+ * find out what failed. So failed ones are kept for a while. Without memory they learn only that
+ * the timeline is closed.
+ */
+static void keep_failed(struct core *core, PyObject *cell)
+{
+	PyObject *kept = list_append(core, LIST_FAILED, cell);
+
+	if (kept && PyList_Size(kept) > FAILED_KEPT)
+		PyList_SetSlice(kept, 0, 1, NULL);
+}
+
+void ready_point_end_call(PyObject *timeline)
+{
+	if (Py_REFCNT(timeline) == 1 && core_only->ready)
+		list_append(core_only, LIST_ENDED, timeline);
+	Py_DECREF(timeline);
+}
+
+static void cell_forget(struct core *core, PyObject *key)
+{
+	PyObject *cell = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
+
+	if (cell && cell_is_failed(cell))
+		keep_failed(core, cell);
+	if (cell)
+		PyDict_DelItem(core->ready, key);
+	Py_XDECREF(cell);
+	PyErr_Clear();
+}
+
+void ready_point_forget(struct core *core, const void *identity)
+{
+	PyObject *type, *error, *traceback, *key;
+
+	PyErr_Fetch(&type, &error, &traceback);
+	key = core->ready ? PyLong_FromVoidPtr((void *)identity) : NULL;
+	if (key)
+		cell_forget(core, key);
+	Py_XDECREF(key);
+	PyErr_Restore(type, error, traceback);
+}
+
+/*
+ * The cell of a stream, a new reference; NULL with an exception.
+ * @is_for_call: a function is to be enqueued, which begins anew if a failure was marked by a point
+ */
+static PyObject *cell_of(struct core *core, const void *identity, bool is_for_call)
+{
+	PyObject *key = PyLong_FromVoidPtr((void *)identity);
+	PyObject *found;
 
 	if (!core->ready)
 		core->ready = PyDict_New();
@@ -31,40 +144,34 @@ static PyObject *timeline_of_native(struct core *core, void *native)
 		Py_XDECREF(key);
 		return NULL;
 	}
+	if (PyDict_GetItemWithError(core->ready, LIST_ENDED))
+		PyDict_DelItem(core->ready, LIST_ENDED);
 	found = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
-	if (!found && !PyErr_Occurred() && (made = timeline_new(core))) {
-		/* Another thread may have made one meanwhile. */
-		found = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
-		if (!found && !PyErr_Occurred() && PyDict_SetItem(core->ready, key, made) == 0)
-			found = Py_NewRef(made);
+	if (found && is_for_call && PyList_GetItem(found, CELL_HAS_POINT) == Py_True &&
+		cell_is_failed(found)) {
+		Py_CLEAR(found);
+		cell_forget(core, key);
 	}
-	Py_XDECREF(made);
+	if (!found && !PyErr_Occurred())
+		found = cell_make(core, key);
 	Py_DECREF(key);
 	return found;
 }
 
-/*
- * The timeline of a stream, a new reference; NULL with an exception.
- * @value: what @stream was made of; a Stream keeps its timeline itself
- */
-static PyObject *timeline_for(struct core *core, PyObject *value, ww_stream *stream)
+PyObject *ready_point_for_call(struct core *core, const void *identity)
 {
-	PyObject **place = stream_ready(core, value);
-	PyObject *made;
+	PyObject *cell = cell_of(core, identity, true);
+	PyObject *timeline = cell ? Py_NewRef(PyList_GetItem(cell, CELL_TIMELINE)) : NULL;
 
-	if (!place)
-		return timeline_of_native(core, ww_stream_native(stream));
-	made = *place ? NULL : timeline_new(core);
-	if (made && !*place)
-		*place = made;
-	else
-		Py_XDECREF(made);
-	return Py_XNewRef(*place);
+	if (cell)
+		cell_set_point(cell, false);
+	Py_XDECREF(cell);
+	return timeline;
 }
 
 /*
- * Has the stream raise the timeline to the next value. Without the GIL: a driver whose queue is
- * full waits for the work before, which may be a Python function.
+ * Has the stream raise the timeline to the next value, which one that failed never reaches. Without
+ * the GIL: a driver whose queue is full waits for the work before, which may be a Python function.
  */
 static ww_status signal_next(ww_timeline *timeline, ww_stream *stream, uint64_t *out_value)
 {
@@ -79,6 +186,8 @@ static ww_status signal_next(ww_timeline *timeline, ww_stream *stream, uint64_t 
 	*out_value = info.submitted + 1;
 	if (status == WW_OK)
 		status = ww_timeline_stream_signal(timeline, stream, *out_value);
+	if (status == WW_ERR_PEER_LOST && is_failed(timeline))
+		status = WW_OK;
 	pthread_mutex_unlock(&lock);
 	Py_END_ALLOW_THREADS
 	return status;
@@ -87,14 +196,18 @@ static ww_status signal_next(ww_timeline *timeline, ww_stream *stream, uint64_t 
 ww_status ready_point_record(struct core *core, PyObject *value, ww_stream *stream,
 	struct ready_point *out_point)
 {
-	PyObject *timeline = timeline_for(core, value, stream);
+	PyObject *cell = cell_of(core, stream_identity(core, value, stream), false);
+	PyObject *timeline = cell ? Py_NewRef(PyList_GetItem(cell, CELL_TIMELINE)) : NULL;
 	ww_timeline *borrowed = timeline ? handle_borrow(timeline, &timeline_class) : NULL;
 	ww_status status = borrowed ? signal_next(borrowed, stream, &out_point->value)
 				    : STATUS_RAISED;
 
 	handle_return(&timeline_class, borrowed);
-	if (status != WW_OK)
+	if (status == WW_OK)
+		cell_set_point(cell, true);
+	else
 		Py_CLEAR(timeline);
+	Py_XDECREF(cell);
 	out_point->timeline = timeline;
 	return status;
 }

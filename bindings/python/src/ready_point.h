@@ -5,6 +5,11 @@
  * For each stream that a point was recorded on, there is a timeline. Each record makes the stream
  * raise it by one after the work before. The timeline and its value travel with the array when it
  * is pickled. A point that is reached need not travel.
+ *
+ * If a Python function that the stream calls raises an exception, it fails the timeline, before the
+ * stream raises it: no point that is not reached by then ever is, nor is one that is recorded
+ * later. The stream gets a new timeline when it is given another function after such a point, or
+ * is recovered. So functions without a point between them count as one piece of work.
  */
 #ifndef CORE_READY_POINT_H
 #define CORE_READY_POINT_H
@@ -24,6 +29,22 @@ struct ready_point {
  */
 ww_status ready_point_record(struct core *core, PyObject *value, ww_stream *stream,
 	struct ready_point *out_point);
+
+/*
+ * The timeline that a function is to fail which the stream is about to be given, a new reference;
+ * NULL with an exception.
+ * @identity:  of the stream, as stream_identity() says
+ */
+PyObject *ready_point_for_call(struct core *core, const void *identity);
+
+/*
+ * Releases it in the thread of a stream, which must not call the driver, as the end of a timeline
+ * may: the last reference stays until a stream is used next.
+ */
+void ready_point_end_call(PyObject *timeline);
+
+/* The stream gets a new timeline for its next point. Also without one; without an exception. */
+void ready_point_forget(struct core *core, const void *identity);
 
 /* Waits by @stream, or on the CPU if that is NULL. Return: as wait_run(). */
 ww_status ready_point_wait(struct core *core, const struct ready_point *point, ww_stream *stream,

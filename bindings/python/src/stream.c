@@ -4,11 +4,14 @@
  */
 #include "core.h"
 
+#include <stdlib.h>
+
+#include "ready_point.h"
+
 struct stream_handle {
 	struct handle base;
 	bool is_own;     /* this library made it: closing it waits for its work */
 	bool is_stopped; /* a signal has ended a wait for its work */
-	PyObject *ready; /* the timeline of array_share.c; or NULL */
 	PyObject *kept;  /* the stream of another library, which must outlive this one; or NULL */
 };
 
@@ -34,11 +37,31 @@ PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept)
 	return (PyObject *)handle;
 }
 
-PyObject **stream_ready(struct core *core, PyObject *value)
+#define CU_STREAM_LEGACY ((void *)1) /* another name of the default stream, which is NULL */
+
+const void *stream_identity(struct core *core, PyObject *value, ww_stream *stream)
 {
-	if (Py_TYPE(value) != core->types[CORE_STREAM])
-		return NULL;
-	return &((struct stream_handle *)value)->ready;
+	const void *native = ww_stream_native(stream);
+
+	while (Py_TYPE(value) == core->types[CORE_STREAM] && ((struct stream_handle *)value)->kept)
+		value = ((struct stream_handle *)value)->kept;
+	if (native == CU_STREAM_LEGACY)
+		native = NULL;
+	return native || Py_TYPE(value) != core->types[CORE_STREAM] ? native : stream;
+}
+
+/* Closes it. What is known of its ready points was for this stream alone, if it is an own one. */
+static void close_handle(PyObject *self)
+{
+	ww_stream *stream = ((struct handle *)self)->object;
+	struct core *core = core_of(self);
+	const void *identity = NULL;
+
+	if (stream && ((struct stream_handle *)self)->is_own)
+		identity = stream_identity(core, self, stream);
+	handle_close(self, &stream_class);
+	if (identity)
+		ready_point_forget(core, identity);
 }
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -62,8 +85,11 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	if (status != WW_OK)
 		return error_raise(core, status);
 	made = stream_object(core, stream, NULL);
-	if (made)
-		((struct stream_handle *)made)->is_own = true;
+	if (!made)
+		return NULL;
+	((struct stream_handle *)made)->is_own = true;
+	/* A stream that has ended may have had the same address. */
+	ready_point_forget(core, stream_identity(core, made, stream));
 	return made;
 }
 
@@ -88,7 +114,6 @@ static int stream_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(((struct stream_handle *)self)->kept);
-	Py_VISIT(((struct stream_handle *)self)->ready);
 	return 0;
 }
 
@@ -119,7 +144,7 @@ static void release_in_thread_if_stopped(PyObject *self)
 static int stream_clear(PyObject *self)
 {
 	release_in_thread_if_stopped(self);
-	handle_close(self, &stream_class);
+	close_handle(self);
 	Py_CLEAR(((struct stream_handle *)self)->kept);
 	return 0;
 }
@@ -127,12 +152,11 @@ static int stream_clear(PyObject *self)
 static void stream_dealloc(PyObject *self)
 {
 	PyObject *kept = ((struct stream_handle *)self)->kept;
-	PyObject *ready = ((struct stream_handle *)self)->ready;
 
 	PyObject_GC_UnTrack(self);
 	release_in_thread_if_stopped(self);
+	close_handle(self);
 	handle_dealloc(self, &stream_class);
-	Py_XDECREF(ready);
 	Py_XDECREF(kept);
 }
 
@@ -197,6 +221,7 @@ static PyObject *stream_recover(PyObject *self, PyObject *unused)
 	if (!stream)
 		return NULL;
 	status = ww_stream_recover(stream);
+	ready_point_forget(core_of(self), stream_identity(core_of(self), self, stream));
 	handle_return(&stream_class, stream);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
@@ -205,39 +230,115 @@ static PyObject *stream_recover(PyObject *self, PyObject *unused)
 
 /* --- a Python function between two pieces of work --- */
 
+struct call {
+	PyObject *function;
+	PyObject *ready;       /* the timeline of the ready points that come after the function */
+	ww_timeline *timeline; /* borrowed from that */
+};
+
+/* "ValueError: no data", ASCII; NULL with an exception. */
+static PyObject *describe(PyObject *error)
+{
+	PyObject *name = PyType_GetName(Py_TYPE(error));
+	PyObject *words = name ? PyObject_Str(error) : NULL;
+	PyObject *text = NULL;
+	PyObject *encoded;
+
+	if (!words)
+		PyErr_Clear();
+	if (words && PyUnicode_GetLength(words) > 0)
+		text = PyUnicode_FromFormat("%U: %U", name, words);
+	else
+		text = Py_XNewRef(name);
+	encoded = text ? PyUnicode_AsEncodedString(text, "ascii", "replace") : NULL;
+	Py_XDECREF(text);
+	Py_XDECREF(words);
+	Py_XDECREF(name);
+	return encoded;
+}
+
+/* The points that come after the function are never reached: the stream has not gone on yet. */
+static void fail_points(const struct call *call)
+{
+	PyObject *type, *error, *traceback, *text;
+
+	PyErr_Fetch(&type, &error, &traceback);
+	PyErr_NormalizeException(&type, &error, &traceback);
+	text = describe(error);
+	ww_timeline_fail(call->timeline, text ? PyBytes_AsString(text) : "an exception");
+	Py_XDECREF(text);
+	PyErr_Clear();
+	PyErr_Restore(type, error, traceback);
+}
+
 static void call_function(void *context)
 {
-	PyObject *function = context;
+	struct call *call = context;
 	struct callback callback;
 	PyObject *result;
 
-	if (!callback_begin(&callback))
+	if (!callback_begin(&callback)) {
+		ww_timeline_fail(call->timeline, "Python had ended before a function was called");
 		return;
-	result = PyObject_CallNoArgs(function);
-	if (!result)
-		PyErr_WriteUnraisable(function);
+	}
+	result = PyObject_CallNoArgs(call->function);
+	if (!result) {
+		fail_points(call);
+		PyErr_WriteUnraisable(call->function);
+	}
 	Py_XDECREF(result);
-	Py_DECREF(function);
+	Py_DECREF(call->function);
+	ready_point_end_call(call->ready);
 	callback_end(&callback);
+	free(call);
+}
+
+static void call_free(struct call *call)
+{
+	Py_XDECREF(call->function);
+	Py_XDECREF(call->ready);
+	free(call);
+}
+
+/* Return: NULL with an exception. */
+static struct call *call_new(PyObject *self, ww_stream *stream, PyObject *function)
+{
+	struct core *core = core_of(self);
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (!call) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	call->function = Py_NewRef(function);
+	call->ready = ready_point_for_call(core, stream_identity(core, self, stream));
+	call->timeline = call->ready ? ((struct handle *)call->ready)->object : NULL;
+	if (call->timeline)
+		return call;
+	call_free(call);
+	return NULL;
 }
 
 static PyObject *stream_call(PyObject *self, PyObject *function)
 {
+	struct call *call;
 	ww_stream *stream;
 	ww_status status;
 
 	if (!PyCallable_Check(function))
 		return PyErr_Format(PyExc_TypeError, "%R cannot be called", function);
 	stream = handle_borrow(self, &stream_class);
-	if (!stream)
+	call = stream ? call_new(self, stream, function) : NULL;
+	if (!call) {
+		handle_return(&stream_class, stream);
 		return NULL;
-	Py_INCREF(function);
+	}
 	Py_BEGIN_ALLOW_THREADS
-	status = ww_stream_call(stream, call_function, function);
+	status = ww_stream_call(stream, call_function, call);
 	Py_END_ALLOW_THREADS
 	handle_return(&stream_class, stream);
 	if (status != WW_OK) {
-		Py_DECREF(function);
+		call_free(call);
 		return error_raise(core_of(self), status);
 	}
 	Py_RETURN_NONE;
@@ -269,7 +370,7 @@ static PyObject *stream_close(PyObject *self, PyObject *unused)
 		status = synchronize(self, stream, WW_FOREVER, NULL);
 	if (status == STATUS_RAISED)
 		return NULL;
-	handle_close(self, &stream_class);
+	close_handle(self);
 	Py_RETURN_NONE;
 }
 
@@ -321,13 +422,17 @@ static PyMethodDef methods[] = {
 		"Raises\n------\nPeerLost\n    The stream waited for a process that ended."},
 	{"recover", stream_recover, METH_NOARGS,
 		"recover($self, /)\n--\n\n"
-		"Clear the loss of a stream that raised `PeerLost`, so that it can be used again.\n\n"
-		"Call it after you have discarded what the stream computed after the wait that failed."},
+		"Clear the loss of a stream that raised `PeerLost`, so that it can be used again, and the\n"
+		"failure of a function that it called.\n\n"
+		"Call it after you have discarded what the stream computed after the wait or function that\n"
+		"failed."},
 	{"call", stream_call, METH_O,
 		"call($self, function, /)\n--\n\n"
 		"Enqueue a call of a Python function, without arguments.\n\n"
 		"It runs on a thread of the library or the driver, and must not use the GPU. An exception\n"
-		"goes to `sys.unraisablehook`."},
+		"goes to `sys.unraisablehook`. Then no point that `Array.ready` marks after the function is\n"
+		"reached: who waits for it gets `PeerLost`, which says what failed. The next function\n"
+		"after such a point begins anew, as does the work after `recover`."},
 	{"close", stream_close, METH_NOARGS,
 		"close($self, /)\n--\n\n"
 		"Release the stream. If this library made it, wait for its work. May be called twice."},
