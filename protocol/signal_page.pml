@@ -5,9 +5,12 @@
  * The steps are those of src/wire/signal_page.c, one load or one store each, in the same order. Between any two of
  * them anybody else may do anything, and after each the owner and the broker may be killed. Who takes part:
  *
- *   owner      signals by its CPU and by its stream, in any mixture; then closes, or lives on
+ *   owner      signals by its CPU and by its stream, in any mixture; then closes, or lives on. With MAY_FAIL it may
+ *              once have its stream call a function that fails the cell; then it signals by its CPU, and closes, only
+ *              when the function has returned
  *   stream     of the owner: stores what was enqueued, later, in order. A GPU's may go on storing after the owner was
- *              killed, until the owner's pidfd fires; a host stream wakes the sleepers after its store
+ *              killed, until the owner's pidfd fires; a host stream wakes the sleepers after its store. The function
+ *              is the owner's
  *   broker     poisons when the owner's connection has ended, be the owner dead or not; again when a store has undone
  *              that; and once more when the pidfd has fired. A broker that is killed has a successor, which begins again
  *   waiter     one of another process, and either
@@ -20,19 +23,21 @@
  * nothing in between.
  *
  * What is checked:
- *   (a) nobody takes a value for reached that the owner has not stored; a stream that was let go by poison is told
- *       so by the look that follows;
+ *   (a) nobody takes a value for reached that the owner has not stored, or stored after it failed the cell; a stream
+ *       that was let go by poison, or by such a store, is told so by the look that follows;
  *   (b) every waiter is released when its value is reached, its cell closed below it, or its owner's connection at an
  *       end, even if nobody does anything more. Nothing here runs for ever: to look again from time to time is
  *       modelled as waiting for a change. So a wait without end shows as a state in which nothing can happen and the
  *       waiter is not through, which spin reports as an invalid end state. Only where its owner lives on, and
- *       neither signals more nor closes, a waiter may stop instead;
+ *       neither signals more nor closes, a waiter may stop instead, and a stream also if the cell has failed;
  *   (c) what a look says was reached was stored;
- *   (d) once a look can say of a value that it is lost, none that begins later says it is reached;
+ *   (d) once a look can say of a value that it is lost, none that begins later says it is reached. Where the broker
+ *       poisons the cell while the function fails it, one may, of a value that was stored before both;
  *   (e) a closed cell refuses only values that its owner never stores;
- *   (f) whoever sees a lost cell finds in the page's header whose it was;
+ *   (f) whoever sees a lost cell finds in the page's header whose it was, or in the cell why it failed;
  *   (g) once the page says that its owner has ended no store of the owner's comes any more, and the cell is poisoned;
- *   (h) no look says that a value is lost which was reached when the broker learnt of the end, however late the look is.
+ *   (h) no look says that a value is lost which was reached when the broker learnt of the end, or when the cell failed,
+ *       however late the look is.
  *
  * The futex word is a count; a sleeper gives the kernel what it read before its look. Here a mark says whether it was
  * added to since then: the same, but for 2^32 wakes during one look. FUTEX_WAKE is a step of its own.
@@ -47,6 +52,7 @@
 #define CLOSED 2
 #define LOST   3
 #define POISON 100 /* above every value, as for the GPU's comparison */
+#define FAIL   101 /* enqueued: no value, but the function */
 #define NONE   255
 
 #ifndef VALUES
@@ -61,6 +67,7 @@ typedef signal_cell {
 	byte submitted;
 	byte reached;
 	byte state = LIVE;
+	bit failure;
 	bit by_gpu
 };
 signal_cell cell;
@@ -72,14 +79,18 @@ bit added, asleep;
 bit lost_by, lost, ended;
 
 /* what is so, whether or not anybody can see it */
-chan enqueued = [VALUES + 1] of { byte };
+chan enqueued = [VALUES + 2] of { byte };
+bit to_fail; /* the function is enqueued, and has not returned */
+bit failed;  /* it made the cell a lost one */
+bit told;    /* the broker has learnt that the owner's connection has ended */
+bit raced;   /* it stored what was reached after the broker had */
 bit on_host; /* the owner's stream is one of the host device */
 bit killed;  /* the owner */
 bit idle;    /* the owner lives, and will not touch the cell any more */
 bit quiet;   /* the pidfd fires: no store of the owner's can come */
 byte restarts;
-byte stored; /* the highest value that was ever in completed, poison aside */
-byte learnt; /* what that was when the broker learnt that the owner's connection has ended */
+byte stored; /* the highest value that was in completed before the cell failed, poison aside */
+byte learnt; /* what that was when the broker learnt that the owner's connection has ended, or when it failed */
 
 /* A step after which its process may be gone. */
 #define OWNER(step)  atomic { step; if :: true :: killed = 1; goto dead fi }
@@ -100,7 +111,7 @@ byte learnt; /* what that was when the broker learnt that the owner's connection
 inline store_value(value)
 {
 	cell.completed = value;
-	stored = value;
+	stored = (failed -> stored : value);
 	assert(!ended);
 	assert(cell.state != CLOSED || value <= cell.submitted)
 }
@@ -170,13 +181,16 @@ inline close()
 active proctype owner()
 {
 	byte next, c;
+#ifdef MAY_FAIL
+	bit has_failed;
+#endif
 
 	if
 	:: on_host = 1
 	:: skip
 	fi;
 	do
-	:: atomic { next < VALUES && cell.completed == next -> /* nothing is pending */
+	:: atomic { !to_fail && next < VALUES && cell.completed == next -> /* nothing is pending */
 			c = next;
 			next++
 		};
@@ -189,9 +203,15 @@ active proctype owner()
 		next++;
 		OWNER(enqueued!next);
 		submit(next)
+#ifdef MAY_FAIL
+	:: atomic { !has_failed -> has_failed = 1; to_fail = 1; enqueued!FAIL }
+#endif
 	:: OWNER(true) -> break
 	:: idle = 1 -> goto dead
 	od;
+#ifdef MAY_FAIL
+	!to_fail || killed;
+#endif
 	close();
 	if
 	:: finish()
@@ -201,14 +221,62 @@ dead:
 	skip
 }
 
+/* A step of the function, which ends with its process. */
+#define CALLED(step) atomic { if :: !killed -> step :: killed -> goto called fi }
+
+inline fail()
+{
+	CALLED(c = cell.completed);
+	CALLED(s = cell.state);
+	if
+	:: s == LIVE && c != POISON ->
+#ifdef WRONG_FAILED_BEFORE_REACHED
+		CALLED(cell.failure = 1);
+		fail_state();
+		CALLED(cell.reached = c);
+#else
+		CALLED(cell.reached = c; raced = (cell.state != LIVE));
+#ifndef WRONG_FAILED_FOR_NOTHING
+		CALLED(cell.failure = 1);
+#endif
+		fail_state();
+#endif
+#ifndef WRONG_FAILED_UNTOLD
+		CALLED(added = 1);
+		CALLED(asleep = 0)
+#endif
+	:: else
+	fi
+}
+
+inline fail_state()
+{
+	CALLED(if
+	:: cell.state == LIVE ->
+		cell.state = LOST;
+		failed = 1;
+		learnt = (told -> learnt : stored)
+	:: else
+	fi)
+}
+
 active proctype stream()
 {
 	byte value;
+#ifdef MAY_FAIL
+	byte c, s;
+#endif
 
 end_idle:
 	do
+#ifdef MAY_FAIL
+	:: atomic { enqueued?[FAIL] -> enqueued?FAIL };
+		fail();
+called:
+		atomic { to_fail = 0; c = 0; s = 0 }
+#endif
 	:: atomic {
-			enqueued?value ->
+			!enqueued?[FAIL] && enqueued?[value] -> enqueued?value;
 			if
 			:: value == POISON -> cell.completed = POISON
 			:: else -> store_value(value)
@@ -302,7 +370,7 @@ end_waiting:
 		killed
 	:: skip /* the connection ends now, though its owner lives */
 	fi;
-	learnt = stored;
+	atomic { learnt = (failed -> learnt : stored); told = 1 };
 begin:
 	atomic { c = 0; is_last = 0 };
 	do
@@ -365,8 +433,8 @@ inline look()
 		fi;
 		assert(c != POISON || s >= CLOSED);
 		assert(r <= stored);
-		assert(r <= lost_above);
-		assert(s != LOST || (lost && lost_by));
+		assert(r <= lost_above || raced);
+		assert(s != LOST || (lost && lost_by) || cell.failure);
 		assert(s != CLOSED || b == cell.submitted);
 		lost_above = 0
 	}
@@ -379,10 +447,13 @@ inline look()
 #endif
 #define IS_LOST    (s == LOST || (s == CLOSED && v > b))
 
-#define NOTHING_COMES (idle && empty(enqueued) && cell.completed < v && cell.state == LIVE)
+#define NOTHING_COMES (idle && len(enqueued) == 0 && !to_fail && cell.completed < v && cell.state == LIVE)
+
+/* A stream waits for a store, also of a cell that failed. */
+#define NO_STORE_COMES (idle && len(enqueued) == 0 && cell.completed < v && failed && !lost)
 
 /* Until the futex word is added to; if a GPU may signal, also until a change that nobody tells of. */
-inline sleep(change)
+inline sleep(change, nothing)
 {
 	atomic {
 		if
@@ -393,7 +464,7 @@ inline sleep(change)
 	if
 	:: !g && !asleep
 	:: g && change
-	:: NOTHING_COMES -> goto stopped
+	:: nothing -> goto stopped
 	fi
 }
 
@@ -406,7 +477,7 @@ inline wait_by_cpu(enough)
 		look();
 		if
 		:: IS_REACHED || IS_LOST || enough -> break
-		:: else -> sleep(A_CHANGE)
+		:: else -> sleep(A_CHANGE, NOTHING_COMES)
 		fi
 	od
 }
@@ -416,6 +487,9 @@ inline wait_by_stream()
 	if
 	:: cell.completed >= v /* a GPU. It compares at any time, so it may miss poison that does not stay */
 	:: NOTHING_COMES -> goto stopped
+#ifdef MAY_FAIL
+	:: NO_STORE_COMES -> goto stopped
+#endif
 	:: skip -> /* a host stream */
 		do
 		:: added = 0;
@@ -423,7 +497,7 @@ inline wait_by_stream()
 			g = cell.by_gpu;
 			if
 			:: c >= v -> break
-			:: else -> sleep(cell.completed != c)
+			:: else -> sleep(cell.completed != c, NOTHING_COMES || NO_STORE_COMES)
 			fi
 		od
 	fi
