@@ -84,7 +84,8 @@ cdef public object broker_object(core *unused, ww_broker *broker):
 
 @cython.final
 cdef class Broker:
-    """A connection to a broker: the process that keeps objects under names.
+    """Broker(address=None, *, start=True, timeout=None)\n--\n
+    A connection to a broker: the process that keeps objects under names.
 
     Parameters
     ----------

@@ -105,9 +105,13 @@ cdef ww_status get_object(Get *call, device, uint64_t timeout_ns, cancel) except
         call.device = convert_device(python_core, "host" if device is None else device)
         call.info.kind = WW_OBJECT_MEMORY
         status = wait_run(python_core, run_get, call, timeout_ns, <PyObject *>cancel)
-        # If it is no memory: what else. Looking does not change the record of the failure.
-        if status != WW_ERR_UNSUPPORTED or look(call) != WW_OK or call.info.kind == WW_OBJECT_MEMORY:
+        if status != WW_ERR_UNSUPPORTED:
             return status
+        # If it is no memory: what else. If another thread of this process puts it, it may be gone for a moment, since
+        # the hold that was given up just now was the only one.
+        looked = look_in_time(call, wait_left_ns(begin_ns, timeout_ns), <PyObject *>cancel)
+        if looked != WW_OK or call.info.kind == WW_OBJECT_MEMORY:
+            return status if looked == WW_OK else looked
     if call.info.kind not in (WW_OBJECT_MEMORY, WW_OBJECT_CHANNEL, WW_OBJECT_TIMELINE, WW_OBJECT_BARRIER,
                               WW_OBJECT_WORK_QUEUE):
         refuse(WW_ERR_UNSUPPORTED, f"'{text(call.name)}' is of a kind that cannot be got by its name from Python")

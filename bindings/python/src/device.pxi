@@ -25,7 +25,8 @@ cdef public object device_object(core *unused, ww_device *device):
 
 @cython.final
 cdef class Device:
-    """A GPU, or the CPU as a device.
+    """Device(device=None)\n--\n
+    A GPU, or the CPU as a device.
 
     Parameters
     ----------

@@ -45,7 +45,8 @@ cdef public object event_object(core *unused, ww_event *event):
 
 @cython.final
 cdef class Event:
-    """An event that programs without this library can open; elsewhere use a `Timeline`.
+    """Event(device=None, *, blocking_sync=False)\n--\n
+    An event that programs without this library can open; elsewhere use a `Timeline`.
 
     Parameters
     ----------

@@ -8,7 +8,8 @@ cdef void *native_of(value) except? NULL:
 
 @cython.final
 cdef class GraphNode:
-    """A node of a CUDA graph that signals a timeline, or waits for one.
+    """GraphNode(kind, timeline, stream, *, graph=None, after=())\n--\n
+    A node of a CUDA graph that signals a timeline, or waits for one.
 
     Parameters
     ----------

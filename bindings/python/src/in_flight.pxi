@@ -60,7 +60,7 @@ def revoke_in_flight(which=None, *, older_than=0.0):
     convert_timeout(older_than, &call.which.older_ns)
     if type(which) is InFlight:
         call.which.info = &call.info
-        call.info.number = which.number
+        call.info.number = index(which.number)
         call.info.is_slice = bool(which.is_slice)
         try:
             read_id(which.object_id, call.info.object_id)

@@ -71,7 +71,8 @@ cdef uint64_t pool_limit(value, str what, most) except? 0:
 @cython.final
 @cython.no_gc
 cdef class Pool:
-    """Device memory in large chunks, of which slices are allocated.
+    """Pool(device=None, *, bytes_max=None, chunk_bytes=None, slices_max=None, kind='device')\n--\n
+    Device memory in large chunks, of which slices are allocated.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@
 
 struct service_handle {
 	struct handle base; /* object: a struct service_state */
-	PyObject *kept;     /* a list of functions and their offers */
+	PyObject *kept;     /* a list of offers */
 };
 
 static struct service_handle *handle_of(PyObject *self)
@@ -228,14 +228,6 @@ static bool read_ids(PyObject *value, uint32_t **out_ids, uint32_t *out_count)
 	return *out_ids && is_read;
 }
 
-/* Keeps the function and its offer until the service has ended. */
-static bool keep(PyObject *self, PyObject *function, PyObject *capsule)
-{
-	PyObject *kept = handle_of(self)->kept;
-
-	return PyList_Append(kept, capsule) == 0 && PyList_Append(kept, function) == 0;
-}
-
 /* One whose offer was refused. */
 static void unkeep(PyObject *self, PyObject *capsule)
 {
@@ -245,7 +237,7 @@ static void unkeep(PyObject *self, PyObject *capsule)
 	while (at > 0 && PyList_GetItem(kept, at - 1) != capsule)
 		at--;
 	if (at > 0)
-		PyList_SetSlice(kept, at - 1, at + 1, NULL);
+		PyList_SetSlice(kept, at - 1, at, NULL);
 }
 
 static PyObject *offer(PyObject *self, PyObject *name, const char *signature, PyObject *function,
@@ -263,7 +255,7 @@ static PyObject *offer(PyObject *self, PyObject *name, const char *signature, Py
 	capsule = offer_new(core, signature, name, function, state->device, wants_call, is_batch,
 		&made);
 	bytes = capsule ? text_bytes(name, &text) : NULL;
-	if (bytes && keep(self, function, capsule))
+	if (bytes && PyList_Append(handle_of(self)->kept, capsule) == 0)
 		status = is_batch ? ww_service_offer_batch(state->service, text, signature,
 					    offer_run_batch, made, params)
 				  : ww_service_offer(state->service, text, signature, offer_run,

@@ -4,10 +4,10 @@
  *
  *   Service ──> service_state ──> ww_service ──(calls)──> offer_run() ──> the Python function
  *      │                                                       ^
- *      └── kept: functions, and an offer for each of them ─────┘ borrowed
+ *      └── kept: an Offer for each function, which it keeps ───┘ borrowed
  *
- * What a ww_service calls must be there as long as it is. So a Service keeps the functions until
- * the ww_service has ended. A thread that serves has a reference of the Service.
+ * What a ww_service calls must be there as long as it is. So a Service keeps the offers until the
+ * ww_service has ended. A thread that serves has a reference of the Service.
  */
 #ifndef CORE_SERVICE_H
 #define CORE_SERVICE_H

@@ -62,7 +62,8 @@ cdef public object timeline_object(core *unused, ww_timeline *timeline):
 
 @cython.final
 cdef class Timeline:
-    """A number that only grows, for which processes and their GPUs wait.
+    """Timeline(value=0, *, alone=False)\n--\n
+    A number that only grows, for which processes and their GPUs wait.
 
     Parameters
     ----------

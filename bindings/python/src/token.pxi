@@ -216,7 +216,8 @@ cdef public object token_fail_kind(core *unused):
 
 @cython.final
 cdef class Token:
-    """Plain bytes that name an object to any process, and contain a secret.
+    """Token(data)\n--\n
+    Plain bytes that name an object to any process, and contain a secret.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ cdef class Watch:
     cdef bint is_used # by a thread
     cdef list kept # WatchEvents that `next` gives first; or None
 
-    def __init__(self):
+    def __init__(self, *unused, **keywords):
         raise TypeError("cannot create 'warpway.Watch' instances")
 
     def __dealloc__(self):

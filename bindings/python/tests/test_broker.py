@@ -1,4 +1,5 @@
 """Brokers: objects under names, and what happens when processes end."""
+import contextlib
 import os
 import pathlib
 import pickle
@@ -263,6 +264,38 @@ def test_a_get_goes_on_after_a_signal(broker, name):
         sending()
     finally:
         signal.signal(signal.SIGUSR1, former)
+
+
+def test_what_a_handler_raises_during_a_call_that_fails_is_not_lost(broker, name):
+    class Alarm(Exception):
+        pass
+
+    def handle(*unused):
+        raise Alarm
+
+    def fail_until_alarm():
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        while True:
+            with contextlib.suppress(warpway.NotFound):
+                broker.stat(name)
+            if signal.getitimer(signal.ITIMER_REAL)[0] == 0:
+                return
+
+    former = signal.signal(signal.SIGALRM, handle)
+    try:
+        for _ in range(5):
+            with pytest.raises(Alarm):
+                fail_until_alarm()
+    finally:
+        signal.signal(signal.SIGALRM, former)
+
+
+def test_a_get_waits_for_what_another_thread_puts(broker, name):
+    for i in range(10):
+        timeline = warpway.Timeline()
+        putting = in_thread(lambda: (until_waits(broker), broker.put(f"{name}/{i}", timeline)))
+        assert type(broker.get(f"{name}/{i}", timeout=LIMIT_S)) is warpway.Timeline
+        putting()
 
 
 def test_a_get_ends_with_its_time(broker, name):

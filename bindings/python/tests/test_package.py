@@ -1,6 +1,7 @@
 """The package as a whole: what importing it costs, what it uses, that all of it is documented."""
 import ctypes
 import importlib.metadata
+import inspect
 import json
 import os
 import shutil
@@ -150,3 +151,16 @@ def test_every_public_name_has_a_docstring():
     callables = [name for name in PUBLIC if callable(getattr(warpway, name))]
     assert [name for name in callables if not getattr(warpway, name).__doc__] == []
     assert [member for member in members() if not getattr(getattr(warpway, member[0]), member[1]).__doc__] == []
+
+
+def has_signature(function):
+    try:
+        return bool(inspect.signature(function))
+    except ValueError:
+        return False
+
+
+def test_help_shows_the_arguments_of_constructors():
+    classes = [value for name in warpway.__all__ if isinstance(value := getattr(warpway, name), type)]
+    unknown = {each.__name__ for each in classes if not issubclass(each, Exception) and not has_signature(each)}
+    assert unknown == {"Ticket", "Watch"}  # calls return them

@@ -80,7 +80,7 @@ _Role: TypeAlias = Literal["keeper", "producer", "consumer", "failed"]
 # --- what calls return ---
 
 _Named: TypeAlias = Memory | Array | Timeline | Barrier | Channel | WorkQueue
-_CallValue: TypeAlias = float | int | bytes | Array | Timeline | None
+_CallValue: TypeAlias = float | int | bytes | Array | None
 
 # --- exceptions ---
 
