@@ -331,7 +331,8 @@ typedef void (*ww_stream_fn)(void *context);
  * @fn:       called once, after the work before it and before the work after it
  * @context:  the argument of @fn; must stay valid until @fn has returned
  *
- * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_STATE (the stream is captured into a CUDA graph); WW_ERR_NO_MEMORY;
+ *         WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context);
 

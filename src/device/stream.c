@@ -123,7 +123,7 @@ ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context)
 {
 	ww_try(ww_process_enter());
 	ww_require(stream && fn, "ww_stream_call: stream or fn is NULL");
-	ww_try(ww_stream_check(stream));
+	ww_try(ww_stream_check_order(stream)); /* a graph would call it again with each launch */
 	return stream->device->backend->stream_call(stream, fn, context);
 }
 

@@ -19,12 +19,19 @@ static const struct array_instance *instance(PyObject *self)
 static ww_status record_ready(PyObject *self, PyObject *value)
 {
 	ww_stream *stream = memory_stream(instance(self)->memory, value);
+	struct ww_memory_info info;
 	struct ready_point point;
+	ww_device *device;
+	PyObject *key;
 	ww_status status;
 
 	if (!stream)
 		return STATUS_RAISED;
-	status = ready_point_record(core_of(self), value, stream, &point);
+	device = memory_device(instance(self)->memory, &info);
+	key = device ? stream_key(core_of(self), value, stream, device) : NULL;
+	status = key ? ready_point_record(core_of(self), key, stream, &point) : STATUS_RAISED;
+	Py_XDECREF(key);
+	handle_return(&device_class, device);
 	handle_return(&stream_class, stream);
 	if (status == WW_OK)
 		array_set_ready(self, point.timeline, point.value);

@@ -349,7 +349,7 @@ static PyObject *pointer_object(PyObject *value, int depth)
 }
 
 /* The GPU a CUstream belongs to is not known: the first that accepts it. */
-static ww_status wrap_somewhere(void *native, ww_stream **out_stream)
+static ww_status wrap_somewhere(void *native, ww_device **out_device, ww_stream **out_stream)
 {
 	ww_status status;
 	uint32_t count;
@@ -364,9 +364,11 @@ static ww_status wrap_somewhere(void *native, ww_stream **out_stream)
 		if (ww_device_open(name, &device) != WW_OK)
 			continue;
 		status = ww_stream_wrap(device, native, out_stream);
-		ww_device_unref(device);
-		if (status == WW_OK)
+		if (status == WW_OK) {
+			*out_device = device;
 			return WW_OK;
+		}
+		ww_device_unref(device);
 		if (status == WW_ERR_INVALID && i + 1 < count)
 			status = WW_OK;
 	}
@@ -383,13 +385,15 @@ static bool is_own_object(const struct core *core, PyObject *value)
 	return false;
 }
 
-ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
+ww_stream *convert_stream_device(struct core *core, ww_device *device, PyObject *value,
+	ww_device **out_device)
 {
 	PyObject *pointer;
 	ww_stream *stream;
 	ww_status status;
 	void *native;
 
+	*out_device = NULL;
 	if (Py_TYPE(value) == core->types[CORE_STREAM])
 		return handle_borrow(value, &stream_class);
 	pointer = is_own_object(core, value) ? no_stream(value) : pointer_object(value, 2);
@@ -400,10 +404,24 @@ ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 	if (PyErr_Occurred())
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS
-	status = device ? ww_stream_wrap(device, native, &stream) : wrap_somewhere(native, &stream);
+	if (device)
+		status = ww_stream_wrap(device, native, &stream);
+	else
+		status = wrap_somewhere(native, out_device, &stream);
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK)
 		error_raise(core, status);
+	else if (device)
+		*out_device = ww_device_ref(device);
+	return stream;
+}
+
+ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
+{
+	ww_device *found;
+	ww_stream *stream = convert_stream_device(core, device, value, &found);
+
+	handle_return(&device_class, found);
 	return stream;
 }
 

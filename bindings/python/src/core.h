@@ -291,6 +291,10 @@ ww_device *convert_device(struct core *core, PyObject *value);
  */
 ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value);
 
+/* @out_device: of a stream that is named by its CUstream, a reference; else NULL */
+ww_stream *convert_stream_device(struct core *core, ww_device *device, PyObject *value,
+	ww_device **out_device);
+
 /* The object of a handle of a type, borrowed, or NULL with TypeError or ValueError. */
 void *convert_handle(struct core *core, enum core_type type, const struct handle_class *class,
 	PyObject *value);
@@ -326,10 +330,13 @@ extern const struct handle_class hold_class;
 /* --- makers for other files; each takes over a reference, also on failure --- */
 
 /*
- * stream.c: what tells a stream from all others that live: its CUstream, or its address.
- * @value:  what @stream was made of
+ * stream.c: what tells a stream from all others that live: its CUstream, or its address; for
+ * default streams, which have the same CUstream on each GPU, also the GPU. A new reference; NULL
+ * with an exception.
+ * @value:   what @stream was made of
+ * @device:  its device; looked at if @value is no Stream
  */
-const void *stream_identity(struct core *core, PyObject *value, ww_stream *stream);
+PyObject *stream_key(struct core *core, PyObject *value, ww_stream *stream, ww_device *device);
 
 /* @kept: borrowed; lives as long as the Stream; may be NULL */
 PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);

@@ -100,7 +100,7 @@ static void keep_failed(struct core *core, PyObject *cell)
 
 void ready_point_end_call(PyObject *timeline)
 {
-	if (Py_REFCNT(timeline) == 1 && core_only->ready)
+	if (Py_REFCNT(timeline) == 1 && core_only && core_only->ready)
 		list_append(core_only, LIST_ENDED, timeline);
 	Py_DECREF(timeline);
 }
@@ -117,33 +117,71 @@ static void cell_forget(struct core *core, PyObject *key)
 	PyErr_Clear();
 }
 
-void ready_point_forget(struct core *core, const void *identity)
+PyObject *ready_point_cell(struct core *core, PyObject *key)
 {
-	PyObject *type, *error, *traceback, *key;
+	PyObject *cell = core->ready ? PyDict_GetItemWithError(core->ready, key) : NULL;
 
-	PyErr_Fetch(&type, &error, &traceback);
-	key = core->ready ? PyLong_FromVoidPtr((void *)identity) : NULL;
-	if (key)
+	Py_XINCREF(cell);
+	PyErr_Clear();
+	return cell;
+}
+
+void ready_point_forget(struct core *core, PyObject *key, PyObject *cell)
+{
+	PyObject *found = ready_point_cell(core, key);
+
+	if (found && (!cell || found == cell))
 		cell_forget(core, key);
-	Py_XDECREF(key);
-	PyErr_Restore(type, error, traceback);
+	Py_XDECREF(found);
+}
+
+void ready_point_recover(struct core *core, PyObject *key)
+{
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
+	PyObject *cell = ready_point_cell(core, key);
+	ww_timeline *timeline = cell
+		? handle_borrow(PyList_GetItem(cell, CELL_TIMELINE), &timeline_class)
+		: NULL;
+
+	if (timeline &&
+		(ww_timeline_info_get(timeline, &info) != WW_OK || info.state != WW_TIMELINE_LIVE))
+		ready_point_forget(core, key, cell);
+	handle_return(&timeline_class, timeline);
+	Py_XDECREF(cell);
+}
+
+/* No reference is taken: it could be the last one, whose release may call the driver. */
+static void timeline_fail(PyObject *timeline, const char *why)
+{
+	ww_timeline *object = ((struct handle *)timeline)->object;
+
+	if (object)
+		ww_timeline_fail(object, why);
+}
+
+void ready_point_fail(PyObject *key, PyObject *timeline, const char *why)
+{
+	PyObject *dict = core_only ? core_only->ready : NULL;
+	PyObject *cell = dict ? PyDict_GetItemWithError(dict, key) : NULL;
+
+	timeline_fail(timeline, why);
+	if (cell)
+		timeline_fail(PyList_GetItem(cell, CELL_TIMELINE), why);
+	PyErr_Clear();
 }
 
 /*
  * The cell of a stream, a new reference; NULL with an exception.
  * @is_for_call: a function is to be enqueued, which begins anew if a failure was marked by a point
  */
-static PyObject *cell_of(struct core *core, const void *identity, bool is_for_call)
+static PyObject *cell_of(struct core *core, PyObject *key, bool is_for_call)
 {
-	PyObject *key = PyLong_FromVoidPtr((void *)identity);
 	PyObject *found;
 
 	if (!core->ready)
 		core->ready = PyDict_New();
-	if (!key || !core->ready) {
-		Py_XDECREF(key);
+	if (!core->ready)
 		return NULL;
-	}
 	if (PyDict_GetItemWithError(core->ready, LIST_ENDED))
 		PyDict_DelItem(core->ready, LIST_ENDED);
 	found = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
@@ -154,13 +192,12 @@ static PyObject *cell_of(struct core *core, const void *identity, bool is_for_ca
 	}
 	if (!found && !PyErr_Occurred())
 		found = cell_make(core, key);
-	Py_DECREF(key);
 	return found;
 }
 
-PyObject *ready_point_for_call(struct core *core, const void *identity)
+PyObject *ready_point_for_call(struct core *core, PyObject *key)
 {
-	PyObject *cell = cell_of(core, identity, true);
+	PyObject *cell = cell_of(core, key, true);
 	PyObject *timeline = cell ? Py_NewRef(PyList_GetItem(cell, CELL_TIMELINE)) : NULL;
 
 	if (cell)
@@ -172,31 +209,32 @@ PyObject *ready_point_for_call(struct core *core, const void *identity)
 /*
  * Has the stream raise the timeline to the next value, which one that failed never reaches. Without
  * the GIL: a driver whose queue is full waits for the work before, which may be a Python function.
+ * Without a lock, which a child made by fork() could find taken: if another thread signals the same
+ * value first, the call is refused.
  */
 static ww_status signal_next(ww_timeline *timeline, ww_stream *stream, uint64_t *out_value)
 {
-	static pthread_mutex_t
-		lock = PTHREAD_MUTEX_INITIALIZER; /* from the question to the signal */
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 	ww_status status;
 
 	Py_BEGIN_ALLOW_THREADS
-	pthread_mutex_lock(&lock);
-	status = ww_timeline_info_get(timeline, &info);
-	*out_value = info.submitted + 1;
-	if (status == WW_OK)
-		status = ww_timeline_stream_signal(timeline, stream, *out_value);
+	do {
+		status = ww_timeline_info_get(timeline, &info);
+		*out_value = info.submitted + 1;
+		if (status == WW_OK)
+			status = ww_timeline_stream_signal(timeline, stream, *out_value);
+	} while (status == WW_ERR_INVALID && ww_timeline_info_get(timeline, &info) == WW_OK &&
+		info.submitted >= *out_value);
 	if (status == WW_ERR_PEER_LOST && is_failed(timeline))
 		status = WW_OK;
-	pthread_mutex_unlock(&lock);
 	Py_END_ALLOW_THREADS
 	return status;
 }
 
-ww_status ready_point_record(struct core *core, PyObject *value, ww_stream *stream,
+ww_status ready_point_record(struct core *core, PyObject *key, ww_stream *stream,
 	struct ready_point *out_point)
 {
-	PyObject *cell = cell_of(core, stream_identity(core, value, stream), false);
+	PyObject *cell = cell_of(core, key, false);
 	PyObject *timeline = cell ? Py_NewRef(PyList_GetItem(cell, CELL_TIMELINE)) : NULL;
 	ww_timeline *borrowed = timeline ? handle_borrow(timeline, &timeline_class) : NULL;
 	ww_status status = borrowed ? signal_next(borrowed, stream, &out_point->value)

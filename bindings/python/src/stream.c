@@ -13,6 +13,7 @@ struct stream_handle {
 	bool is_own;     /* this library made it: closing it waits for its work */
 	bool is_stopped; /* a signal has ended a wait for its work */
 	PyObject *kept;  /* the stream of another library, which must outlive this one; or NULL */
+	uint8_t uuid[WW_DEVICE_UUID_BYTES]; /* of the device, if that is told by a CUstream */
 };
 
 static void *stream_ref(void *object)
@@ -37,38 +38,72 @@ PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept)
 	return (PyObject *)handle;
 }
 
-#define CU_STREAM_LEGACY ((void *)1) /* another name of the default stream, which is NULL */
+#define CU_STREAM_LEGACY     ((void *)1) /* another name of the default stream, which is NULL */
+#define CU_STREAM_PER_THREAD ((void *)2)
 
-const void *stream_identity(struct core *core, PyObject *value, ww_stream *stream)
+static void load_uuid(ww_device *device, uint8_t out_uuid[WW_DEVICE_UUID_BYTES])
 {
-	const void *native = ww_stream_native(stream);
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
-	while (Py_TYPE(value) == core->types[CORE_STREAM] && ((struct stream_handle *)value)->kept)
-		value = ((struct stream_handle *)value)->kept;
-	if (native == CU_STREAM_LEGACY)
-		native = NULL;
-	return native || Py_TYPE(value) != core->types[CORE_STREAM] ? native : stream;
+	if (device && ww_device_info_get(device, &info) == WW_OK)
+		memcpy(out_uuid, info.uuid, sizeof(info.uuid));
 }
 
-/* Closes it. What is known of its ready points was for this stream alone, if it is an own one. */
+struct default_key {
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	uint64_t thread; /* 0: the default stream of all threads */
+};
+
+PyObject *stream_key(struct core *core, PyObject *value, ww_stream *stream, ww_device *device)
+{
+	bool is_stream = Py_TYPE(value) == core->types[CORE_STREAM];
+	void *native = ww_stream_native(stream);
+	struct default_key key = {.thread = 0};
+
+	if (is_stream)
+		memcpy(key.uuid, ((struct stream_handle *)value)->uuid, sizeof(key.uuid));
+	else
+		load_uuid(device, key.uuid);
+	while (Py_TYPE(value) == core->types[CORE_STREAM] && ((struct stream_handle *)value)->kept)
+		value = ((struct stream_handle *)value)->kept;
+	if (Py_TYPE(value) == core->types[CORE_STREAM])
+		return PyLong_FromVoidPtr(native ? native : stream);
+	if (native && native != CU_STREAM_LEGACY && native != CU_STREAM_PER_THREAD)
+		return PyLong_FromVoidPtr(native);
+	if (native == CU_STREAM_PER_THREAD)
+		key.thread = PyThread_get_thread_ident();
+	return PyBytes_FromStringAndSize((const char *)&key, sizeof(key));
+}
+
+/*
+ * Closes it. What is known of its ready points was for this stream alone, if it is an own one. When
+ * it has ended another thread may have made one at the same address.
+ */
 static void close_handle(PyObject *self)
 {
 	ww_stream *stream = ((struct handle *)self)->object;
 	struct core *core = core_of(self);
-	const void *identity = NULL;
+	PyObject *key = NULL, *cell = NULL;
+	PyObject *type, *error, *traceback;
 
+	PyErr_Fetch(&type, &error, &traceback);
 	if (stream && ((struct stream_handle *)self)->is_own)
-		identity = stream_identity(core, self, stream);
+		key = stream_key(core, self, stream, NULL);
+	if (key)
+		cell = ready_point_cell(core, key);
 	handle_close(self, &stream_class);
-	if (identity)
-		ready_point_forget(core, identity);
+	if (cell)
+		ready_point_forget(core, key, cell);
+	Py_XDECREF(cell);
+	Py_XDECREF(key);
+	PyErr_Restore(type, error, traceback);
 }
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"device", NULL};
 	struct core *core = core_of_type(type);
-	PyObject *which = Py_None, *made;
+	PyObject *which = Py_None, *made, *key;
 	ww_device *device;
 	ww_stream *stream;
 	ww_status status;
@@ -89,7 +124,12 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 		return NULL;
 	((struct stream_handle *)made)->is_own = true;
 	/* A stream that has ended may have had the same address. */
-	ready_point_forget(core, stream_identity(core, made, stream));
+	key = stream_key(core, made, stream, NULL);
+	if (key)
+		ready_point_forget(core, key, NULL);
+	else
+		Py_CLEAR(made);
+	Py_XDECREF(key);
 	return made;
 }
 
@@ -97,17 +137,24 @@ static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keyw
 {
 	static char *names[] = {"stream", "device", NULL};
 	struct core *core = core_of_type((PyTypeObject *)type);
-	PyObject *value, *which = Py_None;
-	ww_device *device = NULL;
+	PyObject *value, *which = Py_None, *made;
+	ww_device *device = NULL, *found;
 	ww_stream *stream;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:wrap", names, &value, &which))
 		return NULL;
 	if (which != Py_None && !(device = convert_device(core, which)))
 		return NULL;
-	stream = convert_stream(core, device, value);
+	stream = convert_stream_device(core, device, value, &found);
 	handle_return(&device_class, device);
-	return stream ? stream_object(core, stream, value) : NULL;
+	made = stream ? stream_object(core, stream, value) : NULL;
+	if (made && found)
+		load_uuid(found, ((struct stream_handle *)made)->uuid);
+	else if (made && Py_TYPE(value) == core->types[CORE_STREAM])
+		memcpy(((struct stream_handle *)made)->uuid, ((struct stream_handle *)value)->uuid,
+			WW_DEVICE_UUID_BYTES);
+	handle_return(&device_class, found);
+	return made;
 }
 
 static int stream_traverse(PyObject *self, visitproc visit, void *arg)
@@ -215,13 +262,17 @@ static PyObject *stream_query(PyObject *self, PyObject *unused)
 static PyObject *stream_recover(PyObject *self, PyObject *unused)
 {
 	ww_stream *stream = handle_borrow(self, &stream_class);
+	PyObject *key;
 	ww_status status;
 
 	(void)unused;
 	if (!stream)
 		return NULL;
-	status = ww_stream_recover(stream);
-	ready_point_forget(core_of(self), stream_identity(core_of(self), self, stream));
+	key = stream_key(core_of(self), self, stream, NULL);
+	status = key ? ww_stream_recover(stream) : STATUS_RAISED;
+	if (key)
+		ready_point_recover(core_of(self), key);
+	Py_XDECREF(key);
 	handle_return(&stream_class, stream);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
@@ -232,6 +283,7 @@ static PyObject *stream_recover(PyObject *self, PyObject *unused)
 
 struct call {
 	PyObject *function;
+	PyObject *key;         /* of the stream */
 	PyObject *ready;       /* the timeline of the ready points that come after the function */
 	ww_timeline *timeline; /* borrowed from that */
 };
@@ -265,9 +317,11 @@ static void fail_points(const struct call *call)
 	PyErr_Fetch(&type, &error, &traceback);
 	PyErr_NormalizeException(&type, &error, &traceback);
 	text = describe(error);
-	ww_timeline_fail(call->timeline, text ? PyBytes_AsString(text) : "an exception");
-	Py_XDECREF(text);
 	PyErr_Clear();
+	/* A class may have no name. */
+	ready_point_fail(call->key, call->ready,
+		text && PyBytes_AsString(text)[0] ? PyBytes_AsString(text) : "an exception");
+	Py_XDECREF(text);
 	PyErr_Restore(type, error, traceback);
 }
 
@@ -288,6 +342,7 @@ static void call_function(void *context)
 	}
 	Py_XDECREF(result);
 	Py_DECREF(call->function);
+	Py_DECREF(call->key);
 	ready_point_end_call(call->ready);
 	callback_end(&callback);
 	free(call);
@@ -296,6 +351,7 @@ static void call_function(void *context)
 static void call_free(struct call *call)
 {
 	Py_XDECREF(call->function);
+	Py_XDECREF(call->key);
 	Py_XDECREF(call->ready);
 	free(call);
 }
@@ -311,7 +367,8 @@ static struct call *call_new(PyObject *self, ww_stream *stream, PyObject *functi
 		return NULL;
 	}
 	call->function = Py_NewRef(function);
-	call->ready = ready_point_for_call(core, stream_identity(core, self, stream));
+	call->key = stream_key(core, self, stream, NULL);
+	call->ready = call->key ? ready_point_for_call(core, call->key) : NULL;
 	call->timeline = call->ready ? ((struct handle *)call->ready)->object : NULL;
 	if (call->timeline)
 		return call;

@@ -54,6 +54,8 @@ def test_order_is_refused(captured, gpu):
         with pytest.raises(warpway.WrongState, match="before or after the launch"):
             timeline.wait(1, stream=captured.kept, unsubmitted=True)
     with pytest.raises(warpway.WrongState, match="before or after the launch"):
+        captured.kept.call(int)  # a graph would call it again with each launch
+    with pytest.raises(warpway.WrongState, match="before or after the launch"):
         warpway.Stream.wrap(captured.native.value, gpu)
 
 

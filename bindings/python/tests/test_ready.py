@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The point at which bytes are ready, if a function that the stream calls fails before it."""
+import pickle
 import threading
 
 import pytest
@@ -89,13 +90,70 @@ def test_failure_is_told_where_the_bytes_are_used(device):
         assert values_of(array).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("error", ["ValueError()", "ValueError('zwölf\\n')", "SystemExit(3)", "Wordless()"])
+def late(gate):
+    def fail():
+        gate.wait()
+        boom()
+
+    return fail
+
+
+def until_lost(array):
+    with pytest.raises(warpway.PeerLost):
+        array.wait()
+
+
+def test_function_that_fails_later_than_the_stream_began_anew(device):
+    """Neither recover() nor another function hides it."""
+    with warpway.Stream(device) as stream:
+        gates = [threading.Event() for _ in range(3)]
+        stream.call(late(gates[0]))
+        stream.recover()
+        array = warpway.zeros(1, device=device).ready(stream)
+        gates[0].set()
+        until_lost(array)
+        stream.synchronize()
+        stream.recover()
+        stream.call(late(gates[1]))
+        stream.call(late(gates[2]))
+        array.ready(stream)
+        gates[1].set()
+        until_lost(array)
+        stream.call(int)
+        array.ready(stream)
+        gates[2].set()
+        until_lost(array)
+
+
+def test_handle_waits_for_a_later_point(device):
+    with warpway.Stream(device) as stream:
+        array = warpway.zeros(1, device=device)
+        handle = array.get_ipc_handle()
+        stream.call(boom)
+        array.ready(stream)
+        with pytest.raises(warpway.PeerLost):
+            pickle.dumps(handle)
+
+
+def test_default_streams_of_two_devices(gpu):
+    """They have the same CUstream."""
+    if warpway.Device.count() < 2:
+        pytest.skip("there is one GPU")
+    stream, other = (warpway.Stream.wrap(0, device) for device in ("cuda:0", "cuda:1"))
+    stream.call(boom)
+    warpway.zeros(1, device="cuda:1").ready(other).wait()
+    other.call(int)
+    until_lost(warpway.zeros(1, device="cuda:0").ready(stream))
+    stream.recover()
+
+
+@pytest.mark.parametrize("error", ["ValueError()", "ValueError('zwölf\\n')", "SystemExit(3)", "Wordless()", "type('', (Exception,), {})()"])
 def test_what_failed_is_said(device, error):
     def fail():
         raise eval(error)
 
     texts = {"ValueError()": "ValueError", "ValueError('zwölf\\n')": "ValueError: zw?lf?", "SystemExit(3)": "SystemExit: 3",
-             "Wordless()": "Wordless"}
+             "Wordless()": "Wordless", "type('', (Exception,), {})()": "an exception"}
     with warpway.Stream(device) as stream:
         stream.call(fail)
         with pytest.raises(warpway.PeerLost) as raised:

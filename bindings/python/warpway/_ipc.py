@@ -52,6 +52,8 @@ class IpcArrayHandle:
         self.close()
 
     def __reduce__(self):
+        if self._own is not None:
+            self._own.wait()  # it may have been written since: the bytes of a token carry no ready point
         return _receive, (self._token.to_bytes(),)
 
 
