@@ -230,12 +230,15 @@ static PyObject *import_without_copy(struct core *core, const struct place *plac
 {
 	PyObject *capsule = capsule_of(value, NULL), *array = NULL;
 	struct dl_tensor *tensor = capsule ? tensor_of(capsule) : NULL;
-	ww_device *device = tensor ? importing_device(core, place, tensor) : NULL;
+	ww_device *device = NULL;
 
-	if (device) {
+	/* Before a device is opened, while another thread may take the tensor. */
+	if (tensor) {
 		mend_strides(tensor);
-		array = import_capsule(core, device, capsule);
+		device = importing_device(core, place, tensor);
 	}
+	if (device)
+		array = import_capsule(core, device, capsule);
 	handle_return(&device_class, device);
 	Py_XDECREF(capsule);
 	return array;
@@ -264,6 +267,21 @@ static bool is_at(const struct dl_tensor *tensor, const struct place *place)
 	return false;
 }
 
+/* An Array has packed elements only, as ww_dlpack_import() says. */
+static bool is_packed(PyObject *capsule, const struct dl_tensor *tensor)
+{
+	struct DLManagedTensorVersioned *versioned = NULL;
+
+	if (tensor->dtype.bits < 8 && PyCapsule_IsValid(capsule, CAPSULE_VERSIONED))
+		versioned = PyCapsule_GetPointer(capsule, CAPSULE_VERSIONED);
+	if (!versioned || !(versioned->flags & DL_IS_PADDED))
+		return true;
+	PyErr_Format(PyExc_BufferError,
+		"the tensor's elements of %u bits have a byte each; only packed ones are taken",
+		(unsigned)tensor->dtype.bits);
+	return false;
+}
+
 static PyObject *copy_capsule(struct core *core, const struct place *place, ww_device *target,
 	PyObject *capsule, ww_stream *stream)
 {
@@ -276,7 +294,8 @@ static PyObject *copy_capsule(struct core *core, const struct place *place, ww_d
 		return error_raise(core, status);
 	if (tensor)
 		mend_strides(tensor);
-	if (!tensor || !is_at(tensor, place) || !array_source_read(core, tensor, &source))
+	if (!tensor || !is_at(tensor, place) || !is_packed(capsule, tensor) ||
+		!array_source_read(core, tensor, &source))
 		return NULL;
 	return array_copied(core, &source, target,
 		info.backend == WW_BACKEND_CUDA ? WW_MEMORY_VMM : WW_MEMORY_HOST, stream, true);

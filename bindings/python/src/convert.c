@@ -169,8 +169,13 @@ PyObject *optional_attribute(PyObject *value, const char *name)
 
 PyObject *text_bytes(PyObject *text, char **out_text)
 {
-	PyObject *bytes = PyUnicode_AsUTF8String(text);
+	PyObject *bytes;
 
+	if (!PyUnicode_Check(text)) {
+		PyErr_Format(PyExc_TypeError, "a name or a type is a str, not %R", text);
+		return NULL;
+	}
+	bytes = PyUnicode_AsUTF8String(text);
 	if (bytes && PyBytes_AsStringAndSize(bytes, out_text, NULL) < 0)
 		Py_CLEAR(bytes);
 	return bytes;

@@ -17,6 +17,7 @@
 /* DLManagedTensorVersioned.flags */
 #define DL_READ_ONLY UINT64_C(0x1)
 #define DL_IS_COPIED UINT64_C(0x2)
+#define DL_IS_PADDED UINT64_C(0x4) /* elements of less than a byte have one each */
 
 struct dl_tensor {
 	char *data;

@@ -171,7 +171,8 @@ cdef public ww_device *token_device(core *unused, const uint8_t *uuid, object wh
 
 
 cdef public ww_device *token_used_device(const core *unused, const ww_token_info *info) noexcept:
-    return open_quietly(home_name) if is_home(info.home_uuid) else NULL
+    name = home_name # another thread may replace it meanwhile
+    return open_quietly(name) if is_home(info.home_uuid) else NULL
 
 
 cdef public ww_memory *token_map_at_once(const core *unused, const ww_token *token, const ww_token_info *info) noexcept:

@@ -120,10 +120,10 @@ def queue_number(size_t address, int size, str doc, bint fixed=False, kind=int):
 @cython.final
 @cython.no_gc_clear
 cdef class WorkQueue:
-    """WorkQueue(name=None, shape=None, dtype=None, *, slot_bytes=None, role='producer', slots=None, \
-    producers_max=None, consumers_max=None, attempts_max=None, failed_max=None, held_max=2, end_after_producers=None, \
-    metadata_bytes=0, metadata_type='', device=None, kind='device', mode=0o600, group=None, replace=False, broker=None, \
-    cancel=None)\n--\n
+    """WorkQueue(name=None, shape=None, dtype=None, *, slot_bytes=None, role='producer', slots=None,\
+ producers_max=None, consumers_max=None, attempts_max=None, failed_max=None, held_max=2, end_after_producers=None,\
+ metadata_bytes=0, metadata_type='', device=None, kind='device', mode=0o600, group=None, replace=False, broker=None,\
+ cancel=None)\n--\n
     Frames from several producers, each for exactly one of several consumers, used in place.
 
     Parameters

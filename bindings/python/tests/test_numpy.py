@@ -51,6 +51,8 @@ def test_copies(numbers, device):
     array.copy_from(numbers)
     array.copy_to(found := np.zeros_like(numbers))
     assert equal(found, numbers)
+    array.copy_to(gaps := np.zeros((*numbers.shape, 2), numbers.dtype)[..., 1])
+    assert equal(gaps, numbers)
     array.copy_from(warpway.share(numbers, copy=True, device=device))
     for other in (np.zeros(numbers.shape, "u4"), np.zeros((3, *numbers.shape), numbers.dtype)):
         with pytest.raises(ValueError, match="cannot copy between an array of"):
@@ -110,12 +112,26 @@ def test_refused(copy):
     refused(fields, r"addresses of Python objects .* x\[name\] of the other fields")
     same(warpway.share(fields["x"], copy=True), np.zeros(2, "f4"))
     refused(np.zeros(2, "U20000"), "elements have 80000 bytes")
-    mixed = np.zeros(2, {"names": ["a", "b"], "formats": ["i2", "i2"], "offsets": [2, 0]})
-    refused(mixed, "repack_fields")
-    assert equal(warpway.share(recfunctions.repack_fields(mixed), copy=True).numpy(), recfunctions.repack_fields(mixed))
+    mixed = np.zeros(2, [("n", {"names": ["a", "b"], "formats": ["i2", "i2"], "offsets": [2, 0]})])
+    refused(mixed, r"repack_fields\(x, recurse=True\)")
+    packed = recfunctions.repack_fields(mixed, recurse=True)
+    assert equal(warpway.share(packed, copy=True).numpy(), packed)
     swapped = np.arange(3, dtype=">i4")
     refused(swapped, r"'>i4' is in the byte order .* x.astype\(x.dtype.newbyteorder\('='\)\)")
     same(warpway.share(swapped.astype(swapped.dtype.newbyteorder("=")), copy=True), np.arange(3, dtype="i4"))
+
+
+def test_a_copy_that_cannot_be_made_is_not_advised():
+    with pytest.raises(warpway.Unsupported, match="17 dimensions"):
+        warpway.share(np.zeros((1,) * 17))
+    with pytest.raises(warpway.Unsupported, match="of object"):
+        warpway.share((ctypes.py_object * 1)(1))
+
+
+def test_scalars_and_views_of_void():
+    assert warpway.share(np.datetime64("2026-01-01", "s"), copy=True).dtype == "<M8[s]"
+    void = np.frombuffer(b"abcdefghijkl", "V4")
+    assert equal(warpway.share(memoryview(void)[::2], copy=True).numpy(), void[::2])
 
 
 class Point(ctypes.Structure):

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from operator import index
 
 from warpway._core import (
+    MAX_DIMS,
     Array,
     Device,
     Error,
@@ -155,14 +156,20 @@ def _check_copyable(x):
     """Before a copy is advised."""
     if not _is_exchanged(x) and not hasattr(x, "__array__") and not _is_buffer(x):
         raise _unsupported(_no_array(x))
-    if hasattr(x, "__array__") and not hasattr(x, "__cuda_array_interface__"):
+    if hasattr(x, "__cuda_array_interface__"):
+        return
+    try:
+        array = _converted(x) if hasattr(x, "__array__") else _read_buffer(x)
+    except (ImportError, RuntimeError, TypeError, ValueError):
+        if not hasattr(x, "__dlpack__"):
+            raise
+        return  # such as torch's bfloat16, or where NumPy is not installed: DLPack copies them
+    if array.ndim > MAX_DIMS:
+        raise _unsupported(f"cannot share an array of {array.ndim} dimensions: {MAX_DIMS} are possible")
+    if hasattr(array, "dtype"):
         from warpway import _numpy
 
-        try:
-            dtype = _converted(x).dtype
-        except (RuntimeError, TypeError, ValueError):  # such as torch's bfloat16, which DLPack copies
-            return
-        _numpy.check(dtype)
+        _numpy.check(array.dtype)
 
 
 def _is_buffer(x):
@@ -194,7 +201,7 @@ def _copy_of(x, device, reason):
         except _REFUSALS as error:
             reason = _reason(x, error)
     try:
-        if not _is_buffer(x):
+        if hasattr(x, "__array__") or not _is_buffer(x):  # as a buffer, a datetime64 is eight bytes
             x = _converted(x)
         return _copy_of_buffer(x, device)
     except (RuntimeError, TypeError, ValueError) as error:
@@ -245,7 +252,9 @@ def _read_buffer(x):
         return view
     import numpy
 
-    return numpy.asarray(x)
+    array = numpy.asarray(x)
+    # NumPy takes "8x" for a struct without fields, and would copy nothing of it.
+    return array if array.dtype.names != () else array.view(f"V{array.itemsize}")
 
 
 def _view_buffer(x, numpys=False):

@@ -62,7 +62,7 @@ def check(dtype: Any) -> bool:
     except ValueError as error:
         raise _unsupported(
             f"cannot share an array of {dtype}, whose fields overlap or lie in another order than their names: "
-            "give numpy.lib.recfunctions.repack_fields(x)"
+            "give numpy.lib.recfunctions.repack_fields(x, recurse=True)"
         ) from error
     return True
 

@@ -56,6 +56,8 @@ def _assign(target: Any, data: bytes) -> None:
     import numpy
 
     array = numpy.asarray(target)
+    # As bytes: NumPy would take some elements for structs without fields, and copy nothing.
+    array = array.view(f"V{array.itemsize}")
     array[...] = numpy.frombuffer(data, array.dtype).reshape(array.shape)
 
 
