@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    Descr = Any  # a str, or a list of tuples
+    _Descr = Any  # a str, or a list of tuples
 
 _ERRORS: dict[str, Callable[[str], Exception]] = {
     "Unsupported": _unsupported,
@@ -87,13 +87,13 @@ def view_of(array: Any, numpys: bool) -> tuple[memoryview, str]:
     return memoryview(array.view(f"V{array.itemsize}")), name_of(dtype)
 
 
-def reduced(array: Array, made: tuple[Any, tuple[bytes]]) -> tuple[Any, tuple[bytes, str, Descr]]:
+def reduced(array: Array, made: tuple[Any, tuple[bytes]]) -> tuple[Any, tuple[bytes, str, _Descr]]:
     """What pickle writes of an Array, and its type."""
     assert array._numpy_type
     return unpickle, (*made[1], *array._numpy_type)
 
 
-def unpickle(payload: bytes, name: str, descr: Descr) -> Array:
+def unpickle(payload: bytes, name: str, descr: _Descr) -> Array:
     array: Array = _core.unpickle(payload)
     return array._describe(name, descr)
 
