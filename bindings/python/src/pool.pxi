@@ -278,7 +278,7 @@ cdef class Pool:
     def device(self):
         """Device: where its memory is."""
         if self.shown is None:
-            # That of an imported pool is opened by the first one who asks: a GPU may be only passed on.
+            # That of an imported pool is opened when it is first asked for: a pool of a GPU may be only passed on.
             self.shown = device_object(python_core, token_device(python_core, self.home_uuid, None))
         return self.shown
 

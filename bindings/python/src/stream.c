@@ -488,7 +488,7 @@ static PyMethodDef methods[] = {
 		"Enqueue a call of a Python function, without arguments.\n\n"
 		"It runs on a thread of the library or the driver, and must not use the GPU. An exception\n"
 		"goes to `sys.unraisablehook`. Then no point that `Array.ready` marks after the function is\n"
-		"reached: who waits for it gets `PeerLost`, which says what failed. The next function\n"
+		"reached: a wait for it raises `PeerLost`, which says what failed. The next function\n"
 		"after such a point begins anew, as does the work after `recover`."},
 	{"close", stream_close, METH_NOARGS,
 		"close($self, /)\n--\n\n"
