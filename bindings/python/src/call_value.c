@@ -87,31 +87,6 @@ struct call_form *call_form_unref(struct call_form *form)
 	return NULL;
 }
 
-const struct call_item *call_form_results(const struct call_form *form)
-{
-	return &form->items[form->parameter_count];
-}
-
-PyObject *call_items_tuple(const struct call_item *items, uint32_t count)
-{
-	static const char *const words[] = {"", "read", "write"};
-	PyObject *tuple = PyTuple_New(count);
-
-	for (uint32_t i = 0; tuple && i < count; i++) {
-		PyObject *item = Py_BuildValue("(OOsO)", items[i].name, items[i].type,
-			items[i].access < 3 ? words[items[i].access] : "",
-			items[i].flags & (WW_PARAMETER_OPTIONAL | WW_PARAMETER_DIMENSION)
-				? Py_True
-				: Py_False);
-
-		if (item)
-			PyTuple_SetItem(tuple, i, item);
-		else
-			Py_CLEAR(tuple);
-	}
-	return tuple;
-}
-
 /* --- scalars --- */
 
 static bool fail_type(const struct call_item *item, PyObject *object, const char *what)

@@ -35,7 +35,6 @@ struct call_form {
 struct call_form *call_form_read(struct core *core, const char *signature);
 struct call_form *call_form_ref(struct call_form *form);
 struct call_form *call_form_unref(struct call_form *form);
-const struct call_item *call_form_results(const struct call_form *form);
 
 struct call_values {
 	uint32_t count;
@@ -66,8 +65,5 @@ void call_values_fini(struct call_values *values);
  * that is mapped by its first use.
  */
 PyObject *call_value_object(struct core *core, const struct ww_value *value);
-
-/* A tuple of (name, type, access, is optional) of each item. */
-PyObject *call_items_tuple(const struct call_item *items, uint32_t count);
 
 #endif

@@ -64,10 +64,11 @@ struct ticket_state {
 
 /* --- client_state.c: nothing here touches Python objects, or needs the GIL --- */
 
-/* Takes over @client, also on failure. NULL: there is no memory. */
+/* Takes over @client, also on failure. @name: NULL: it was a token's. NULL: there is no memory. */
 struct client_state *client_state_new(ww_client *client, const char *name, uint64_t timeout_ns);
-struct client_state *client_state_ref(struct client_state *state);
-struct client_state *client_state_unref(struct client_state *state);
+void *client_state_ref(void *state);
+void *client_state_unref(void *state);
+extern const struct handle_class client_class;
 
 /* Ends the waits, and leaves the service. */
 void client_state_close(struct client_state *state);
@@ -122,29 +123,12 @@ ww_status ticket_state_stream_wait(struct ticket_state *ticket, ww_stream *strea
 ww_status ticket_state_result(struct ticket_state *ticket, uint32_t index,
 	struct ww_value *out_value);
 
-/* --- client.c --- */
+/* --- client.pxi --- */
 
-extern const struct handle_class client_class;
-PyTypeObject *client_type_make(PyObject *module);
 /* Raises what a status says, CLIENT_CLOSED included. Return: NULL. */
 PyObject *client_fail(struct core *core, ww_status status);
 /* A Client of what a token names. */
 PyObject *client_open_token(struct core *core, const struct ww_token *token);
-
-/* --- function.c --- */
-
-PyTypeObject *function_type_make(PyObject *module);
-/*
- * A Function of the service.
- * @name:        a str
- * @signature:   what the caller takes it for; NULL: anything
- * @timeout_ns:  how long to wait until it is offered
- */
-PyObject *function_find(struct core *core, struct client_state *state, PyObject *name,
-	const char *signature, uint64_t timeout_ns, PyObject *cancel);
-/* Makes a call: a Ticket, or what the function returns. */
-PyObject *function_submit(PyObject *self, PyObject *arguments, PyObject *keywords);
-PyObject *function_call(PyObject *self, PyObject *arguments, PyObject *keywords);
 
 /* --- ticket.pxi --- */
 

@@ -175,7 +175,8 @@ struct client_state *client_state_new(ww_client *client, const char *name, uint6
 	state->pid = getpid();
 	state->client = client;
 	state->timeout_ns = timeout_ns;
-	snprintf(state->name, sizeof(state->name), "%s", name);
+	state->is_named = name;
+	snprintf(state->name, sizeof(state->name), "%s", name ? name : "a token's service");
 	pthread_mutex_init(&state->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -184,14 +185,18 @@ struct client_state *client_state_new(ww_client *client, const char *name, uint6
 	return state;
 }
 
-struct client_state *client_state_ref(struct client_state *state)
+void *client_state_ref(void *object)
 {
+	struct client_state *state = object;
+
 	__atomic_add_fetch(&state->refs, 1, __ATOMIC_RELAXED);
 	return state;
 }
 
-struct client_state *client_state_unref(struct client_state *state)
+void *client_state_unref(void *object)
 {
+	struct client_state *state = object;
+
 	if (!state || __atomic_sub_fetch(&state->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return NULL;
 	client_state_unref(state->next);
@@ -204,6 +209,8 @@ struct client_state *client_state_unref(struct client_state *state)
 	free(state);
 	return NULL;
 }
+
+const struct handle_class client_class = {"Client", client_state_ref, client_state_unref};
 
 /* Puts another one in its place. Return: what was there. */
 static struct client_state *swap_next(struct client_state *state, struct client_state *next)

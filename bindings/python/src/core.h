@@ -322,6 +322,7 @@ extern const struct handle_class pool_class;
 extern const struct handle_class timeline_class;
 extern const struct handle_class graph_node_class;
 extern const struct handle_class event_class;
+extern const struct handle_class service_class;
 extern const struct handle_class barrier_class;
 extern const struct handle_class broker_class;
 extern const struct handle_class watch_class; /* of a ww_watch, which has no references */

@@ -10,13 +10,15 @@ cdef extern from "token.h":
         PyObject **types
     struct handle_class:
         pass
+    struct callback:
+        pass
     ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
     enum:
-        CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
+        CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CANCEL, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
         CORE_TOKEN, CORE_WORK_QUEUE
     const ww_status STATUS_RAISED
-    const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, stream_class, timeline_class
-    const handle_class pool_class, watch_class
+    const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, pool_class, service_class
+    const handle_class stream_class, timeline_class, watch_class
 
     core *python_core "core_only"
     object error_raise(core *, ww_status)
@@ -24,12 +26,15 @@ cdef extern from "token.h":
     object error_raise_record(core *, const ww_error *)
     object error_raise_join(core *, ww_status, const char *name)
     PyObject *error_class(const core *, ww_status) # borrowed
+    bint callback_begin(callback *) nogil
+    void callback_end(callback *) nogil
     bint callback_is_stuck()
     void *handle_borrow(object, const handle_class *) except NULL
     void handle_return(const handle_class *, void *)
     void handle_give_back(object, const handle_class *, void *)
     void handle_close(object, const handle_class *)
     ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000 # STATUS_RAISED
+    bint wait_is_watched()
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL
     void *convert_handle(core *, int type, const handle_class *, object) except NULL
@@ -48,5 +53,6 @@ cdef extern from "token.h":
     object info_numbers(const int64_t *, uint32_t count)
     object array_object(core *, object memory, const ww_array *)
     void device_keep(ww_device *)
+    object stream_object(core *, ww_stream *, PyObject *kept)
     object token_pickle(core *, const ww_token *)
     object aio_run(object, const char *name, object arguments, object keywords)

@@ -25,6 +25,7 @@ HANDLE_CLASS(device, "Device")
 HANDLE_CLASS(event, "Event")
 HANDLE_CLASS(graph_node, "GraphNode")
 HANDLE_CLASS(pool, "Pool")
+HANDLE_CLASS(service, "Service")
 HANDLE_CLASS(timeline, "Timeline")
 
 static void *watch_unref(void *watch)

@@ -10,7 +10,6 @@
 #include "channel.h"
 #include "client.h"
 #include "dlpack.h"
-#include "service.h"
 #include "token.h"
 #include "work_queue.h"
 
@@ -190,10 +189,6 @@ static const struct type_maker makers[] = {
 	{CORE_CHANNEL, channel_type_make},
 	{CORE_FRAME, frame_type_make},
 	{CORE_WORK_FRAME, work_frame_type_make},
-	{CORE_SERVICE, service_type_make},
-	{CORE_CALL, call_type_make},
-	{CORE_CLIENT, client_type_make},
-	{CORE_FUNCTION, function_type_make},
 };
 
 /*
@@ -206,10 +201,14 @@ static const struct {
 } cython_types[] = {
 	{CORE_BROKER, "Broker"},
 	{CORE_WATCH, "Watch"},
+	{CORE_CALL, "Call"},
+	{CORE_CLIENT, "Client"},
 	{CORE_DEVICE, "Device"},
 	{CORE_EVENT, "Event"},
+	{CORE_FUNCTION, "Function"},
 	{CORE_GRAPH_NODE, "GraphNode"},
 	{CORE_POOL, "Pool"},
+	{CORE_SERVICE, "Service"},
 	{CORE_TICKET, "Ticket"},
 	{CORE_TIMELINE, "Timeline"},
 	{CORE_TOKEN, "Token"},

@@ -1,52 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-# Running a Python function for a call
+# Running a Python function for a call; and warpway.Call, which the function sees.
 #
-# The thread that serves does not have the GIL when the library calls offer_run(). The arguments are imported, and the
+# The thread that serves does not have the GIL when the library calls run_offer(). The arguments are imported, and the
 # results given, without it: both may ask the broker.
 
-cdef extern from "service.h":
+cdef extern from "call_value.h":
     struct call_item:
         uint32_t kind
+        uint32_t access
+        uint32_t flags
+        PyObject *name
+        PyObject *type
     struct call_form:
-        uint32_t parameter_count, result_count
+        uint32_t parameter_count
+        uint32_t result_count
         PyObject *text
+        call_item items[1]
     struct call_values:
         uint32_t count
         PyObject *held
-        ww_value *values
-    struct offer:
-        pass
-    struct serving:
-        ww_cancel *cancel
-        PyObject *type
-        PyObject *error
-        PyObject *traceback
-    struct callback:
-        pass
+        ww_value values[1]
     call_form *call_form_read(core *, const char *signature) except NULL
+    call_form *call_form_ref(call_form *)
     call_form *call_form_unref(call_form *)
-    const call_item *call_form_results(const call_form *)
     void CALL_VALUES_INIT(call_values *)
-    bint call_values_add(core *, call_values *, const call_item *, object, const char *what, PyObject *cancel) except 0
+    int call_values_add(core *, call_values *, const call_item *, object, const char *what, PyObject *cancel) except 0
     void call_values_fini(call_values *)
     object call_value_object(core *, const ww_value *)
-    object call_object(core *, ww_call *)
-    void call_end(object)
-    serving *serving_now()
-    bint serving_is_over() nogil
-    bint callback_begin(callback *) nogil
-    void callback_end(callback *) nogil
-    bint wait_is_watched()
+
+cdef struct OfferContext: # what the library is given
+    PyObject *offer # borrowed
+    uint32_t parameter_count
 
 
-@cython.final
 @cython.internal
+@cython.final
 cdef class Offer:
-    """A function that is offered. The Service keeps it as long as the library may call it."""
+    """A function that a service offers."""
+    cdef OfferContext context
     cdef object function
     cdef str name
     cdef call_form *form
-    cdef ww_device *device # a reference: where results are copied to
+    cdef ww_device *device # where results are copied to
     cdef bint wants_call
     cdef bint is_batch # it runs several calls at once
 
@@ -55,80 +50,90 @@ cdef class Offer:
         handle_return(&device_class, self.device)
 
 
-cdef public object offer_new(core *unused, const char *signature, object name, object function, ww_device *device,
-                             bint wants_call, bint is_batch, offer **out_offer):
-    """An Offer, which `out_offer` is, too."""
-    cdef Offer self = Offer.__new__(Offer)
-    self.function = function
-    self.name = name
-    self.device = ww_device_ref(device)
-    self.wants_call = wants_call
-    self.is_batch = is_batch
-    self.form = call_form_read(python_core, signature)
-    if is_batch and not wants_call and self.form.parameter_count == 0:
+cdef Offer make_offer(Service service, str name, const char *signature, function, bint is_batch):
+    from inspect import Parameter, isasyncgenfunction, iscoroutinefunction, signature as signature_of
+    if not callable(function):
+        raise TypeError(f"{function!r} cannot be called")
+    if iscoroutinefunction(function) or isasyncgenfunction(function):
+        raise TypeError(f"{function!r} is a coroutine function: a service calls functions, in the thread that serves")
+    cdef Offer made = Offer()
+    made.function, made.name, made.is_batch = function, name, is_batch
+    try:
+        parameter = signature_of(function).parameters.get("call")
+        made.wants_call = parameter is not None and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD,
+                                                                       Parameter.KEYWORD_ONLY)
+    except (TypeError, ValueError):
+        pass # one of C cannot be asked
+    made.form = call_form_read(python_core, signature)
+    made.device = ww_device_ref(service.device_)
+    made.context.offer = <PyObject *>made
+    made.context.parameter_count = made.form.parameter_count
+    if is_batch and not made.wants_call and made.form.parameter_count == 0:
         raise ValueError(f"'{name}' cannot know how many calls it runs: it has no parameters; give it 'call'")
-    out_offer[0] = <offer *><PyObject *>self
-    return self
+    return made
 
 
 # --- failures ---
 
-cdef str str_of(error):
-    try:
-        return str(error)
-    except BaseException:
-        return ""
-
-
-cdef ww_status status_of(error) noexcept:
-    """Of a warpway.Error."""
-    try:
+cdef ww_status tell_failure(ww_call *call, error) except? 0:
+    """Those that are no warpway.Error have the status WW_ERR_STATE."""
+    cdef ww_status status = WW_ERR_STATE
+    is_own = isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM))
+    if is_own and isinstance(error.status, int) and STATUS_RAISED + 3 < error.status < 0:
         status = error.status
-    except BaseException:
-        status = None
-    return status if isinstance(status, int) and -0x7ffffffe < status < 0 else WW_ERR_STATE
+    try:
+        message = str(error) if is_own else f"{type(error).__qualname__}: {error}"
+    except Exception:
+        message = ""
+    # It is cut between characters.
+    plain = message.encode(errors="replace")[:WW_ERROR_MESSAGE_BYTES - 1].decode(errors="ignore").encode()
+    return ww_call_fail(call, status, <const char *>plain)
 
 
-cdef ww_status tell_failure(ww_call *call, ww_status status, str message) noexcept:
-    """Cut between characters."""
-    data = message.encode("utf-8", "replace")[:WW_ERROR_MESSAGE_BYTES - 1].decode("utf-8", "ignore").encode()
-    return ww_call_fail(call, status, <const char *>data if data else NULL)
-
-
-cdef void log_failure(Offer self, error) noexcept:
-    from warpway import _calls
-    _calls.log_failure(self.name, error)
-
-
-cdef void stop_serving(error) noexcept:
-    """KeyboardInterrupt and the like leave the function, and serve()."""
-    serving = serving_now()
-    if not serving or serving.type:
-        return
-    kind, traceback = type(error), error.__traceback__
-    Py_INCREF(kind)
-    Py_INCREF(error)
-    serving.type = <PyObject *>kind
-    serving.error = <PyObject *>error
-    if traceback is not None:
-        Py_INCREF(traceback)
-        serving.traceback = <PyObject *>traceback
-    if serving.cancel and wait_is_watched():
-        ww_cancel_set(serving.cancel)
-
-
-cdef ww_status fail_calls(Offer self, ww_call *const *calls, uint32_t count, error, bint is_raised) noexcept:
-    """The calls end so. `is_raised`: by the function, which an exception like KeyboardInterrupt leaves, and serve()."""
-    cdef bint is_own = isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM))
-    cdef ww_status status = WW_OK
-    message = str_of(error) if is_own else f"{type(error).__qualname__}: {str_of(error)}"
+cdef ww_status fail(Offer offer, ww_call *const *calls, uint32_t count, error, bint is_raised) noexcept:
+    """`is_raised`: by the function, which an exception like KeyboardInterrupt leaves, and serve()."""
+    cdef ww_status status = WW_ERR_STATE
+    cdef uint32_t i
+    serving = <Serving *>serving_now
     for i in range(count):
-        status = tell_failure(calls[i], status_of(error) if is_own else WW_ERR_STATE, message)
+        status = tell_failure(calls[i], error)
     if is_raised and not isinstance(error, Exception):
-        stop_serving(error)
-    elif not is_own:
-        log_failure(self, error)
+        if serving and not serving.error:
+            Py_INCREF(error)
+            serving.error = <PyObject *>error
+            if serving.cancel and wait_is_watched():
+                ww_cancel_set(serving.cancel)
+    elif not isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM)):
+        from logging import getLogger
+        getLogger("warpway").error("the function '%s' of a service raised an exception", offer.name, exc_info=error)
     return status
+
+
+# --- results ---
+
+cdef tuple results_of(Offer offer, returned):
+    """As many as the signature has."""
+    count = offer.form.result_count
+    if count == 1:
+        return (returned,)
+    if count == 0 and returned is None:
+        return ()
+    if count == 0 or not is_list(returned):
+        raise TypeError(f"'{offer.name}' returned {type(returned)!r}, but its signature is "
+                        f"'{<object>offer.form.text}'")
+    results = tuple(returned)
+    if len(results) != count:
+        raise TypeError(f"'{offer.name}' returned {len(results)} results, but its signature is "
+                        f"'{<object>offer.form.text}'")
+    return results
+
+
+cdef bint is_list(returned) noexcept:
+    return PySequence_Check(returned) and not isinstance(returned, (str, bytes))
+
+
+cdef bint is_ours(result) noexcept:
+    return result is None or is_a(result, CORE_ARRAY) or is_a(result, CORE_MEMORY) or is_a(result, CORE_TOKEN)
 
 
 cdef ww_status fail_by_record(ww_call *call, ww_status status) noexcept nogil:
@@ -136,163 +141,264 @@ cdef ww_status fail_by_record(ww_call *call, ww_status status) noexcept nogil:
     if status == WW_OK:
         return status
     if status > WW_OK: # serving is cancelled, and with it what the library waits for
-        return ww_call_fail(call, WW_ERR_UNAVAILABLE, "the server was interrupted while it read or answered the call")
+        return ww_call_fail(call, WW_ERR_UNAVAILABLE,
+                            "the server was interrupted while it read or answered the call")
     record = ww_error_last()
-    if record.status == status:
-        return ww_call_fail(call, status, record.message)
-    return ww_call_fail(call, status, NULL)
+    return ww_call_fail(call, status, <const char *>record.message if record.status == status else NULL)
 
 
-# --- results ---
-
-cdef bint is_row(value):
-    """Whether it is a sequence of several things."""
-    return PySequence_Check(value) and not isinstance(value, (str, bytes))
-
-
-cdef tuple results_of(Offer self, returned):
-    """As many as the signature has."""
-    cdef uint32_t count = self.form.result_count
-    signature = <object>self.form.text
-    if count == 1:
-        return (returned,)
-    if count == 0 and returned is None:
-        return ()
-    if count == 0 or not is_row(returned):
-        raise TypeError(f"'{self.name}' returned {type(returned)!r}, but its signature is '{signature}'")
-    results = tuple(returned)
-    if len(results) != count:
-        raise TypeError(f"'{self.name}' returned {len(results)} results, but its signature is '{signature}'")
-    return results
-
-
-cdef result_of(Offer self, value, uint32_t kind):
-    """What is given: of an array of another library, an Array with a copy."""
-    if (kind != WW_ARGUMENT_ARRAY or value is None or is_a(value, CORE_ARRAY) or is_a(value, CORE_MEMORY)
-            or is_a(value, CORE_TOKEN)):
-        return value
-    from warpway import _calls
-    return _calls.copy_result(value, device_object(python_core, ww_device_ref(self.device)))
-
-
-cdef ww_status give_results(Offer self, ww_call *call, returned) noexcept:
-    cdef call_values values
+cdef ww_status give_results(Offer offer, ww_call *call, returned) except? -1:
     cdef ww_status status = WW_OK
-    cdef uint32_t i
+    cdef call_values values
+    cdef uint32_t at
+    cdef const call_item *item
+    results = results_of(offer, returned)
+    if not results:
+        return WW_OK
     CALL_VALUES_INIT(&values)
     try:
-        results = results_of(self, returned)
-        for i in range(self.form.result_count):
-            item = &call_form_results(self.form)[i]
-            call_values_add(python_core, &values, item, result_of(self, results[i], item.kind), "result", NULL)
+        for at in range(offer.form.result_count):
+            result = results[at]
+            item = &offer.form.items[offer.form.parameter_count + at]
+            if item.kind == WW_ARGUMENT_ARRAY and not is_ours(result):
+                from warpway._arrays import share
+                result = share(result, copy=True, device=device_object(python_core, ww_device_ref(offer.device)))
+            call_values_add(python_core, &values, item, result, "result", NULL)
         with nogil:
-            for i in range(values.count):
-                status = ww_call_result(call, i, &values.values[i])
-                if status != WW_OK:
-                    break
+            for at in range(values.count):
+                if status == WW_OK:
+                    status = ww_call_result(call, at, &values.values[at])
             status = fail_by_record(call, status)
-    except BaseException as error:
-        status = fail_calls(self, &call, 1, error, True)
     finally:
         call_values_fini(&values)
     return status
 
 
-cdef int give_all(Offer self, ww_call *const *calls, uint32_t count, returned) except -1:
+cdef ww_status give_all(Offer offer, ww_call *const *calls, uint32_t count, returned) except? -1:
     """Each call succeeds or fails by itself, if there is something for each."""
-    if returned is None and self.form.result_count == 0:
-        return 0
-    if not is_row(returned):
-        raise TypeError(f"'{self.name}' returned {type(returned)!r}; it runs several calls at once, and returns a list")
+    cdef uint32_t at
+    if returned is None and offer.form.result_count == 0:
+        return WW_OK
+    if not is_list(returned):
+        raise TypeError(f"'{offer.name}' returned {type(returned)!r}; it runs several calls at once, and returns a "
+                        "list")
     results = tuple(returned)
     if len(results) != count:
-        raise TypeError(f"'{self.name}' returned {len(results)} results for {count} calls")
-    for i in range(count):
-        if isinstance(results[i], BaseException):
-            fail_calls(self, &calls[i], 1, results[i], False)
-        else:
-            give_results(self, calls[i], results[i])
-    return 0
+        raise TypeError(f"'{offer.name}' returned {len(results)} results for {count} calls")
+    for at in range(count):
+        if isinstance(results[at], BaseException):
+            fail(offer, &calls[at], 1, results[at], False)
+            continue
+        try:
+            give_results(offer, calls[at], results[at])
+        except BaseException as error:
+            fail(offer, &calls[at], 1, error, True)
+    return WW_OK
 
 
 # --- running ---
 
-cdef apply_function(Offer self, ww_call *const *calls, uint32_t count, const ww_value *values):
-    """`values`: the arguments of the first call, then of the next one."""
-    cdef uint32_t parameters = self.form.parameter_count, i, j
-    handles = []
-    if self.is_batch:
-        arguments = [tuple([call_value_object(python_core, &values[j * parameters + i]) for j in range(count)])
-                     for i in range(parameters)]
+cdef object call_function(Offer offer, ww_call *const *calls, uint32_t count, const ww_value *values):
+    """Returns what the function does. `values`: the arguments of the first call, then of the next one."""
+    cdef uint32_t parameters = offer.form.parameter_count, i, at
+    if offer.is_batch:
+        arguments = tuple([tuple([call_value_object(python_core, &values[at * parameters + i]) for at in range(count)])
+                           for i in range(parameters)])
     else:
-        arguments = [call_value_object(python_core, &values[i]) for i in range(parameters)]
-    if not self.wants_call:
-        return self.function(*arguments)
+        arguments = tuple([call_value_object(python_core, &values[i]) for i in range(parameters)])
+    if not offer.wants_call:
+        return offer.function(*arguments)
+    handles = tuple([make_call(calls[at]) for at in range(count)])
     try:
-        for i in range(count):
-            handles.append(call_object(python_core, calls[i]))
-        return self.function(*arguments, call=tuple(handles) if self.is_batch else handles[0])
+        return offer.function(*arguments, call=handles if offer.is_batch else handles[0])
     finally:
-        for handle in handles: # the function may have kept them
-            call_end(handle)
+        for handle in handles: # the function may have kept it
+            end_call(handle)
 
 
-cdef ww_status run_function(Offer self, ww_call *const *calls, uint32_t count, const ww_value *values) noexcept:
+cdef ww_status run_with_gil(Offer offer, ww_call *const *calls, uint32_t count, const ww_value *values) noexcept:
     try:
-        returned = apply_function(self, calls, count, values)
-        if not self.is_batch:
-            return give_results(self, calls[0], returned)
-        give_all(self, calls, count, returned)
-        return WW_OK
+        returned = call_function(offer, calls, count, values)
+        return give_all(offer, calls, count, returned) if offer.is_batch else give_results(offer, calls[0], returned)
     except BaseException as error:
-        return fail_calls(self, calls, count, error, True)
+        return fail(offer, calls, count, error, True)
 
 
-# --- what the library calls ---
-
-cdef ww_status run_with_gil(void *context, ww_call *const *calls, uint32_t count, const ww_value *values) noexcept nogil:
-    cdef callback entered
+cdef ww_status run_calls(const OfferContext *context, ww_call *const *calls, uint32_t count,
+                         const ww_value *values) noexcept nogil:
+    cdef callback taken
     cdef ww_status status
-    if not callback_begin(&entered):
+    if not callback_begin(&taken):
         return ww_call_fail(calls[0], WW_ERR_UNAVAILABLE, "the server's interpreter ends")
     with gil:
-        status = run_function(<Offer>context, calls, count, values)
-    callback_end(&entered)
+        status = run_with_gil(<Offer>context.offer, calls, count, values)
+    callback_end(&taken)
     return status
 
 
-cdef ww_status read_arguments(ww_call *call, uint32_t count, ww_value *values) noexcept nogil:
+cdef ww_status read_call(const OfferContext *context, ww_call *call, ww_value *values) noexcept nogil:
     cdef ww_status status = WW_OK
-    for i in range(count):
-        status = ww_call_argument(call, i, &values[i])
-        if status != WW_OK:
-            break
+    cdef uint32_t i
+    for i in range(context.parameter_count):
+        if status == WW_OK:
+            status = ww_call_argument(call, i, &values[i])
     return fail_by_record(call, status)
 
 
-cdef public ww_status offer_run(void *context, ww_call *call) noexcept nogil:
+cdef bint is_closed_here() noexcept nogil:
+    return serving_now and serving_is_over(<Serving *>serving_now)
+
+
+cdef ww_status run_offer(void *context, ww_call *call) noexcept nogil:
+    """A ww_service_fn."""
     cdef ww_value values[WW_CALL_ARGS_MAX]
     cdef ww_status status
-    if serving_is_over():
+    if is_closed_here():
         return ww_call_fail(call, WW_ERR_UNAVAILABLE, "the server has closed the service")
-    status = read_arguments(call, (<Offer>context).form.parameter_count, values)
-    return run_with_gil(context, &call, 1, values) if status == WW_OK else status
+    status = read_call(<OfferContext *>context, call, values)
+    return run_calls(<OfferContext *>context, &call, 1, values) if status == WW_OK else status
 
 
-cdef public ww_status offer_run_batch(void *context, ww_call *const *calls, uint32_t count) noexcept nogil:
-    """Those whose arguments cannot be read fail alone."""
+cdef ww_status run_offer_batch(void *context, ww_call *const *calls, uint32_t count) noexcept nogil:
+    """A ww_service_batch_fn. Calls whose arguments cannot be read fail alone."""
     cdef ww_call *readable[WW_SERVICE_BATCH_MAX]
-    cdef uint32_t parameters = (<Offer>context).form.parameter_count, taken = 0
-    cdef ww_status status
-    if serving_is_over():
+    cdef uint32_t parameter_count = (<OfferContext *>context).parameter_count, readable_count = 0, i
+    cdef ww_status status = WW_OK
+    if is_closed_here():
         return ww_call_fail(calls[0], WW_ERR_UNAVAILABLE, "the server has closed the service")
-    values = <ww_value *>calloc(<size_t>count * parameters + 1, sizeof(ww_value))
+    values = <ww_value *>calloc(count * parameter_count + 1, sizeof(ww_value))
     if not values:
         return ww_call_fail(calls[0], WW_ERR_NO_MEMORY, "the server is out of memory")
     for i in range(count):
-        if read_arguments(calls[i], parameters, &values[taken * parameters]) == WW_OK:
-            readable[taken] = calls[i]
-            taken += 1
-    status = run_with_gil(context, readable, taken, values) if taken else WW_OK
+        if read_call(<OfferContext *>context, calls[i], values + readable_count * parameter_count) == WW_OK:
+            readable[readable_count] = calls[i]
+            readable_count += 1
+    if readable_count:
+        status = run_calls(<OfferContext *>context, readable, readable_count, values)
     free(values)
     return status
+
+
+# --- Call ---
+
+cdef Call make_call(ww_call *call):
+    cdef Call made = Call.__new__(Call)
+    CLEAR(made.info)
+    check(ww_call_info_get(call, &made.info))
+    made.call = call
+    return made
+
+
+cdef int end_call(Call call) except -1:
+    call.call = NULL
+    call.stream_ = None
+    return 0
+
+
+cdef ww_call *running(Call self) except NULL:
+    if not self.call:
+        raise ValueError("this Call has ended: its function has returned")
+    return self.call
+
+
+@cython.final
+cdef class Call:
+    """A call, for the function that runs: its parameter ``call``.
+
+    When the function has returned, the Call has no stream, and cannot be asked whether it is
+    cancelled.
+    """
+    # The library lets one thread at a time use a ww_call. So every use here is under the GIL; the thread that serves
+    # uses it without the GIL only before the Call is made, and after it has ended.
+    cdef object __weakref__
+    cdef ww_call *call
+    cdef object stream_
+    cdef ww_call_info info
+
+    def __init__(self):
+        raise TypeError("a function of a Service gets its Call as the argument 'call'")
+
+    def is_cancelled(self):
+        """Whether the result of the call is not needed any more.
+
+        The client has cancelled it, or has ended, or the call's deadline has passed. Then the
+        function may `fail`. A client that still waits gets what the function returns or raises.
+        """
+        return ww_call_is_cancelled(running(self)) != 0
+
+    def fail(self, str message not None, error=None):
+        """End the call with an error: raises ``error(message)``, as the function itself may do.
+
+        Parameters
+        ----------
+        message : str
+            What was tried, why it failed, what to do; at most 239 bytes reach the client.
+        error : class, optional
+            One below `Error`; the client gets the same. None: WrongState. Timeout, Cancelled and EndOfChannel are
+            no errors of a function, and arrive as WrongState.
+        """
+        if error is None:
+            error = <object>error_class(python_core, WW_ERR_STATE)
+        if not (isinstance(error, type) and issubclass(error, <object>error_class(python_core, WW_ERR_SYSTEM))):
+            raise TypeError(f"error is a class below warpway.Error, not {error!r}")
+        raise error(message)
+
+    @property
+    def stream(self):
+        """Stream: for work on the device. The call is complete when this work is. Work that is enqueued
+        elsewhere must be complete when the function returns."""
+        cdef ww_stream *stream
+        call = running(self)
+        if self.stream_ is None:
+            check(ww_call_stream(call, &stream))
+            self.stream_ = stream_object(python_core, ww_stream_ref(stream), NULL)
+        return self.stream_
+
+    @property
+    def uid(self):
+        """int: the client's user, as the broker knows it."""
+        return self.info.uid
+
+    @property
+    def gid(self):
+        """int: the group by which the client has opened the service."""
+        return self.info.gid
+
+    @property
+    def pid(self):
+        """int: of the client, as the broker sees it; 0: it does not."""
+        return self.info.pid
+
+    @property
+    def client(self):
+        """int: number of the client; a later one may have it again."""
+        return self.info.client
+
+    @property
+    def lane(self):
+        """int: the lane of the client."""
+        return self.info.lane
+
+    @property
+    def number(self):
+        """int: of the call: 1, 2, 3, ... of this client."""
+        return self.info.number
+
+    @property
+    def deadline(self):
+        """float or None: as `time.monotonic` counts."""
+        return None if self.info.deadline_ns == WW_FOREVER else self.info.deadline_ns / 1e9
+
+    @property
+    def function(self):
+        """str: the function's name."""
+        return text(self.info.function)
+
+    @property
+    def program(self):
+        """str: the client's program, as it calls itself."""
+        return text(self.info.program)
+
+    def __repr__(self):
+        return (f"<warpway.Call {self.info.number} of {text(self.info.function)}, by process {self.info.pid} of user "
+                f"{self.info.uid}>")

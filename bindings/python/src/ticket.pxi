@@ -1,26 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # warpway.Ticket: a call that was made, and what comes of it
 
-cdef extern from "client.h":
-    # See client.h for what each does.
-    call_form *call_form_ref(call_form *)
-    struct client_state:
-        char *name
-    struct ticket_state:
-        client_state *client
-        ww_ticket_info info
-        ww_error record
-    ww_status client_state_info(client_state *, ww_service_info *) nogil
-    object client_fail(core *, ww_status)
-    void ticket_state_free(ticket_state *) nogil
-    void ticket_state_cancel(ticket_state *) nogil
-    ww_status ticket_state_wait(ticket_state *, uint64_t timeout_ns, ww_cancel *) nogil
-    ww_status ticket_state_fileno(ticket_state *, int *out_fd) nogil
-    ww_status ticket_state_info(ticket_state *, ww_ticket_info *) nogil
-    ww_status ticket_state_stream_wait(ticket_state *, ww_stream *, uint64_t flags, uint64_t timeout_ns, ww_cancel *,
-                                       c_bool *out_is_late) nogil
-    ww_status ticket_state_result(ticket_state *, uint32_t index, ww_value *) nogil
-
 cdef uint64_t TICKET_FIRST_NS = 100000 # of the wait without signals: often the reply comes sooner
 
 

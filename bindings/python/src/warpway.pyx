@@ -12,7 +12,7 @@ from operator import index
 
 from cpython.long cimport PyLong_AsVoidPtr
 from cpython.bytes cimport PyBytes_FromObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport UINT32_MAX, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -110,5 +110,8 @@ include "broker.pxi"
 include "broker_put.pxi"
 include "broker_get.pxi"
 include "watch.pxi"
+include "service.pxi"
 include "offer.pxi"
+include "client.pxi"
+include "function.pxi"
 include "ticket.pxi"

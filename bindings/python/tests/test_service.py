@@ -294,7 +294,7 @@ def test_arguments_that_do_not_fit(device):
             (lambda: client.saxpy(1.0, x, x, depends_on=10**6), warpway.InvalidArgument, "depend"),
             (lambda: client.saxpy(1.0, x, x, depends_on="x"), AttributeError, ""),
             (lambda: client.saxpy(1.0, x, x, cancel=5), TypeError, "Cancel"),
-            (lambda: client.call(), TypeError, "name"),
+            (lambda: client.call(), TypeError, "argument"),
             (lambda: client.call(5), TypeError, "name"),
             (lambda: client.function(5), TypeError, ""),
             (lambda: client.call("a\0b"), ValueError, ""),

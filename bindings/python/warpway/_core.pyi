@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Itera
 from os import PathLike
 from socket import socket as Socket
 from types import EllipsisType
-from typing import Any, Final, Literal, NoReturn, Protocol, SupportsIndex, SupportsInt, TypeAlias, TypeVar, final
+from typing import Any, Final, Literal, Never, NoReturn, Protocol, SupportsIndex, SupportsInt, TypeAlias, TypeVar, final
 
 from _typeshed import structseq
 from typing_extensions import Buffer, CapsuleType, Self
@@ -1133,8 +1133,8 @@ class WorkFrame(_HasBuffer):
 
 @final
 class Service:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         name: str | None = None,
         *,
         device: _Device = None,
@@ -1157,7 +1157,7 @@ class Service:
         replace: bool = False,
         broker: Broker | None = None,
         cancel: Cancel | None = None,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def closed(self) -> bool: ...
     @property
@@ -1187,20 +1187,6 @@ class Service:
         batch: int | None = None,
         batch_wait: float = 0.0,
     ) -> _F: ...
-    def _offer(
-        self,
-        name: str,
-        signature: str,
-        function: Callable[..., Any],
-        wants_call: bool,
-        idempotent: bool,
-        enqueues: bool,
-        uids: Sequence[int] | None,
-        gids: Sequence[int] | None,
-        batch: int | None,
-        batch_wait: float,
-        /,
-    ) -> Callable[..., Any]: ...
     def start(self) -> None: ...
     def serve(self, timeout: float | None = None, *, cancel: Cancel | None = None) -> bool: ...
     def serve_async(self, timeout: float | None = None) -> Coroutine[Any, Any, bool]: ...
@@ -1222,6 +1208,7 @@ class Service:
 
 @final
 class Call:
+    def __init__(self, *unused: Never, **none: Never) -> None: ...  # raises TypeError
     @property
     def client(self) -> int: ...
     @property
@@ -1243,12 +1230,12 @@ class Call:
     @property
     def uid(self) -> int: ...
     def is_cancelled(self) -> bool: ...
-    def fail(self, message: str, error: type[Error] = ...) -> NoReturn: ...
+    def fail(self, message: str, error: type[Error] | None = None) -> NoReturn: ...
 
 @final
 class Client:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         name: str | Token,
         *,
         timeout: float | None = 0.0,
@@ -1256,7 +1243,7 @@ class Client:
         group: SupportsIndex | None = None,
         broker: Broker | None = None,
         cancel: Cancel | None = None,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def closed(self) -> bool: ...
     def call(
@@ -1268,7 +1255,7 @@ class Client:
         name: str,
         signature: str | None = None,
         *,
-        timeout: float | None = None,
+        timeout: float | None = ...,
         cancel: Cancel | None = None,
     ) -> Function: ...
     def functions(self) -> list[FunctionInfo]: ...
@@ -1279,12 +1266,13 @@ class Client:
     ) -> Timeline: ...
     def close(self) -> None: ...
     def __dir__(self) -> list[str]: ...
-    def __getattribute__(self, name: str, /) -> Any: ...  # a Function
+    def __getattr__(self, name: str, /) -> Any: ...  # a Function
     def __enter__(self) -> Self: ...
     def __exit__(self, *unused: object) -> None: ...
 
 @final
 class Function:
+    def __init__(self, *unused: Never, **none: Never) -> None: ...  # raises TypeError
     @property
     def name(self) -> str: ...
     @property
