@@ -394,8 +394,9 @@ static void ticket_note_end(struct ticket_state *ticket)
 		return;
 	if (status < 0 || status == WW_TIMED_OUT)
 		ticket->record = *ww_error_last();
-	ticket->record.status = status;
 	ww_ticket_info_get(ticket->ticket, &ticket->info);
+	ticket->record.status = status == WW_ERR_STATE && ticket->info.has_started ? FUNCTION_FAILED
+										   : status;
 	__atomic_store_n(&ticket->has_ended, 1, __ATOMIC_RELEASE);
 }
 

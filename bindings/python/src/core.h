@@ -101,6 +101,9 @@ struct core *core_of_module(PyObject *module);
 /* A wait that ended because Python has an exception already; no status of the library. */
 #define STATUS_RAISED INT32_MIN
 
+/* WW_ERR_STATE of a function that was called: CallError. No status of the library, either. */
+#define FUNCTION_FAILED (INT32_MIN + 2)
+
 /* Makes the exception classes, and adds them to the module. Return: 0; -1 with an exception. */
 int errors_add(struct core *core);
 

@@ -16,7 +16,7 @@ cdef extern from "token.h":
     enum:
         CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CANCEL, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
         CORE_TOKEN, CORE_WORK_QUEUE
-    const ww_status STATUS_RAISED
+    const ww_status FUNCTION_FAILED, STATUS_RAISED
     const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, pool_class, service_class
     const handle_class stream_class, timeline_class, watch_class
 

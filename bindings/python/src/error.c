@@ -57,6 +57,11 @@ static const struct error_class classes[] = {
 	{"QuotaExceeded", NULL, "The user's share of what a broker may hold is used up.",
 		{WW_ERR_QUOTA}},
 	{"WrongState", NULL, "The object is not in the state that the call needs.", {WW_ERR_STATE}},
+	{"CallError", NULL,
+		"A function of a service has raised an exception. The message has its type and text, as far as "
+		"239 bytes go. What a function raises of this package's own arrives as it is, but for WrongState, "
+		"Timeout, Cancelled and EndOfChannel, which tell of a wait or an object of the server.",
+		{FUNCTION_FAILED}},
 	{"NoBroker", &PyExc_ConnectionError, "No broker listens there, or it does not answer.",
 		{WW_ERR_NO_BROKER}},
 	{"EndOfChannel", &PyExc_EOFError,
@@ -87,6 +92,12 @@ static bool set_attribute(PyObject *error, const char *name, PyObject *value)
 
 	Py_XDECREF(value);
 	return done;
+}
+
+/* CallError is an exception of its own for a status that others have, too. */
+static ww_status told_status(ww_status status)
+{
+	return status == FUNCTION_FAILED ? WW_ERR_STATE : status;
 }
 
 /*
@@ -122,7 +133,7 @@ static PyObject *class_new(struct core *core, size_t i)
 		return NULL;
 	made = PyErr_NewExceptionWithDoc(name, class->doc, bases, NULL);
 	Py_DECREF(bases);
-	if (made && !set_defaults(made, i == 0 ? WW_OK : class->statuses[0]))
+	if (made && !set_defaults(made, i == 0 ? WW_OK : told_status(class->statuses[0])))
 		Py_CLEAR(made);
 	return made;
 }
@@ -162,12 +173,12 @@ PyObject *error_raise_record(struct core *core, const struct ww_error *record)
 	static const char *const domains[] = {"warpway", "errno", "cuda"};
 	const char *domain = (uint32_t)record->domain < 3 ? domains[record->domain] : "unknown";
 	PyObject *message = error_message(record);
+	ww_status status = told_status(record->status);
 	PyObject *class = error_class(core, record->status);
 	PyObject *error = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
 
-	if (error && set_attribute(error, "status", PyLong_FromLong(record->status)) &&
-		set_attribute(error, "status_name",
-			PyUnicode_FromString(ww_status_name(record->status))) &&
+	if (error && set_attribute(error, "status", PyLong_FromLong(status)) &&
+		set_attribute(error, "status_name", PyUnicode_FromString(ww_status_name(status))) &&
 		set_attribute(error, "domain", PyUnicode_FromString(domain)) &&
 		set_attribute(error, "native", PyLong_FromLongLong(record->native)) &&
 		set_attribute(error, "message", Py_NewRef(message)))

@@ -76,16 +76,21 @@ cdef Offer make_offer(Service service, str name, const char *signature, function
 # --- failures ---
 
 cdef ww_status tell_failure(ww_call *call, error) except? 0:
-    """Those that are no warpway.Error have the status WW_ERR_STATE."""
+    """CallError stands for WW_ERR_STATE, which functions in other languages fail with, too."""
     cdef ww_status status = WW_ERR_STATE
     is_own = isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM))
     if is_own and isinstance(error.status, int) and STATUS_RAISED + 3 < error.status < 0:
         status = error.status
     try:
-        message = str(error) if is_own else f"{type(error).__qualname__}: {error}"
+        message = str(error)
     except Exception:
         message = ""
-    # It is cut between characters.
+    if status == WW_ERR_STATE and not isinstance(error, <object>error_class(python_core, FUNCTION_FAILED)):
+        name = type(error).__qualname__
+        message = f"{name}: {message}" if message else name
+    # The client takes no control characters, such as ends of lines. It is cut between characters.
+    if not message.isprintable():
+        message = "".join([" " if one < " " or "\x7f" <= one < "\xa0" else one for one in message])
     plain = message.encode(errors="replace")[:WW_ERROR_MESSAGE_BYTES - 1].decode(errors="ignore").encode()
     return ww_call_fail(call, status, <const char *>plain)
 
@@ -334,11 +339,11 @@ cdef class Call:
         message : str
             What was tried, why it failed, what to do; at most 239 bytes reach the client.
         error : class, optional
-            One below `Error`; the client gets the same. None: WrongState. Timeout, Cancelled and EndOfChannel are
-            no errors of a function, and arrive as WrongState.
+            One below `Error`; the client gets the same. None, Timeout, Cancelled, EndOfChannel and
+            WrongState arrive as `CallError`.
         """
         if error is None:
-            error = <object>error_class(python_core, WW_ERR_STATE)
+            error = <object>error_class(python_core, FUNCTION_FAILED)
         if not (isinstance(error, type) and issubclass(error, <object>error_class(python_core, WW_ERR_SYSTEM))):
             raise TypeError(f"error is a class below warpway.Error, not {error!r}")
         raise error(message)

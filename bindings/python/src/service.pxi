@@ -212,8 +212,9 @@ cdef class Service:
         ``call``, that is the Call. It returns what the signature says: nothing, one result, or a tuple
         of results. An array as a result is an Array, Memory or Token; one of another library is copied.
 
-        An exception is the call's failure: that of a warpway.Error has its status and message, others
-        have the status of `WrongState`, and their traceback goes to the logger 'warpway'.
+        An exception is the call's failure. That of a warpway.Error arrives with its status and message,
+        any other one as a `CallError` with its type and text, and its traceback goes to the logger
+        'warpway'.
 
         Parameters
         ----------

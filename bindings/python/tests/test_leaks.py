@@ -374,11 +374,11 @@ def test_calls(device):
                 for wrong in (0.0, -1.0):
                     try:
                         client.invert(wrong, kept)
-                    except warpway.WrongState:
+                    except warpway.CallError:
                         pass
                 try:
                     client.fail(0)
-                except warpway.WrongState:
+                except warpway.CallError:
                     pass
                 try:
                     client.fail("x")

@@ -29,6 +29,7 @@ BASES = {
     "AlreadyExists": FileExistsError,
     "QuotaExceeded": warpway.Error,
     "WrongState": warpway.Error,
+    "CallError": warpway.Error,
     "NoBroker": ConnectionError,
     "EndOfChannel": EOFError,
     "Evicted": ConnectionError,

@@ -365,11 +365,13 @@ def test_instances_are_made_by_the_package_only():
 @pytest.mark.parametrize("raised, expected, words", [
     (warpway.NotFound("there is no model 'x'"), warpway.NotFound, "^there is no model 'x'$"),
     (warpway.AccessDenied("not you"), warpway.AccessDenied, "^not you$"),
-    (warpway.Timeout("too slow"), warpway.WrongState, "^too slow$"),
-    (KeyError("key"), warpway.WrongState, "^KeyError: 'key'$"),
-    (ValueError("é" * 300), warpway.WrongState, "^ValueError: é+$"),
-    (ValueError(), warpway.WrongState, "ValueError"),
-    (SystemError("\0"), warpway.WrongState, "SystemError"),
+    (warpway.Timeout("too slow"), warpway.CallError, "^Timeout: too slow$"),
+    (warpway.WrongState("busy"), warpway.CallError, "^WrongState: busy$"),
+    (warpway.CallError("of another service"), warpway.CallError, "^of another service$"),
+    (KeyError("key"), warpway.CallError, "^KeyError: 'key'$"),
+    (ValueError("é" * 300), warpway.CallError, "^ValueError: é+$"),
+    (ValueError(), warpway.CallError, "^ValueError$"),
+    (ValueError("two\nlines, \0, \ud800"), warpway.CallError, "^ValueError: two lines,  , [?]$"),
 ])
 def test_exceptions_are_failures(device, raised, expected, words, caplog):
     def offer(service):
@@ -398,8 +400,8 @@ def test_call_fail(device):
                 call.fail("wrong", KeyError)
 
     with served(device, offer) as (_, client):
-        for which, error, words in ((0, warpway.NotFound, "no such thing"), (1, warpway.WrongState, "^wrong$"),
-                                    (2, warpway.WrongState, "TypeError.*below warpway.Error")):
+        for which, error, words in ((0, warpway.NotFound, "no such thing"), (1, warpway.CallError, "^wrong$"),
+                                    (2, warpway.CallError, "TypeError.*below warpway.Error")):
             with pytest.raises(error, match=words):
                 client.fail(which)
 
@@ -515,12 +517,12 @@ def test_ctrl_c_in_a_function_ends_serving(device):
             result = in_thread(lambda: client.forever())
             with pytest.raises(KeyboardInterrupt):
                 service.serve()
-            with pytest.raises(warpway.WrongState, match="KeyboardInterrupt"):
+            with pytest.raises(warpway.CallError, match="KeyboardInterrupt"):
                 result()
             result = in_thread(lambda: client.exit())
             with pytest.raises(SystemExit):
                 service.serve()
-            with pytest.raises(warpway.WrongState, match="SystemExit"):
+            with pytest.raises(warpway.CallError, match="SystemExit"):
                 result()
 
 
@@ -649,7 +651,7 @@ def test_awaited_calls(device):
         assert results == [number + 1 for number in range(20)]
         ticket = client.submit("add", 5)
         assert await ticket == 6 and await ticket == 6
-        with pytest.raises(warpway.WrongState, match="ZeroDivisionError"):
+        with pytest.raises(warpway.CallError, match="ZeroDivisionError"):
             await client.submit("fail")
         service.drain()
         assert await serving is True

@@ -84,7 +84,7 @@ def test_results_that_fail_alone(device):
         tickets = submit_all(client, [(0,), (1,), (2,)])
         service.serve(0)
         assert tickets[0].result(LIMIT_S) == 0.5
-        for ticket, error, words in ((tickets[1], warpway.InvalidArgument, "^it is 0"), (tickets[2], warpway.WrongState, "TypeError")):
+        for ticket, error, words in ((tickets[1], warpway.InvalidArgument, "^it is 0"), (tickets[2], warpway.CallError, "TypeError")):
             with pytest.raises(error, match=words):
                 ticket.result(LIMIT_S)
 
@@ -96,12 +96,12 @@ def refuse(x):
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
-        (lambda x: [1], warpway.WrongState, "returned 1 results for 2 calls"),
-        (lambda x: [1, 2, 3], warpway.WrongState, "returned 3 results for 2 calls"),
-        (lambda x: 7, warpway.WrongState, "returns a list"),
-        (lambda x: "ab", warpway.WrongState, "returns a list"),
-        (lambda x: None, warpway.WrongState, "returns a list"),
-        (lambda x: {0: 1, 1: 2}, warpway.WrongState, "returns a list"),
+        (lambda x: [1], warpway.CallError, "returned 1 results for 2 calls"),
+        (lambda x: [1, 2, 3], warpway.CallError, "returned 3 results for 2 calls"),
+        (lambda x: 7, warpway.CallError, "returns a list"),
+        (lambda x: "ab", warpway.CallError, "returns a list"),
+        (lambda x: None, warpway.CallError, "returns a list"),
+        (lambda x: {0: 1, 1: 2}, warpway.CallError, "returns a list"),
         (refuse, warpway.QuotaExceeded, "^too much together"),
     ],
 )
@@ -135,7 +135,7 @@ def test_exception_that_is_no_failure_ends_serving(device):
         ticket = client.submit("run", 1)
         with pytest.raises(KeyboardInterrupt):
             service.serve(LIMIT_S)
-        with pytest.raises(warpway.WrongState):
+        with pytest.raises(warpway.CallError):
             ticket.result(LIMIT_S)
 
 
@@ -144,7 +144,7 @@ def test_returned_exception_does_not_end_serving(device):
         for _ in range(2):
             ticket = client.submit("run", 1)
             service.serve(0)
-            with pytest.raises(warpway.WrongState, match="KeyboardInterrupt"):
+            with pytest.raises(warpway.CallError, match="KeyboardInterrupt"):
                 ticket.result(LIMIT_S)
 
 
