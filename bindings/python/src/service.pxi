@@ -8,9 +8,12 @@ cdef extern from *:
     #include <unistd.h>
     static _Thread_local void *serving_now;
     #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+    #define STORE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
     """
     void *serving_now # the Serving of this thread; NULL: it does not serve
-    void *LOAD(void *) nogil
+    void *LOAD_POINTER "LOAD"(void *) nogil
+    int LOAD(int) nogil
+    void STORE(int, int)
     int close_fd "close"(int)
 
 cdef enum:
@@ -286,7 +289,7 @@ cdef class Service:
         """Tell clients that all functions are offered."""
         apply_to_service(self, ww_service_start)
 
-    def serve(self, timeout=None, *, cancel=None):
+    def serve(self, timeout=None, *, int threads=1, cancel=None):
         """Run functions for clients, in this thread. Starts the service.
 
         Several threads may serve: then as many functions run at the same time, but of one lane of a
@@ -296,6 +299,9 @@ cdef class Service:
         ----------
         timeout : float or None
             Seconds; a function that runs then is not interrupted.
+        threads : int
+            So many threads serve: this one, and others, which end with this call. When it ends,
+            by Ctrl-C, too, it waits for the functions that the others run.
         cancel : Cancel, optional
 
         Returns
@@ -304,8 +310,13 @@ cdef class Service:
             True: the service was drained and no call is left, or it was closed. False: the time is over.
         """
         cdef uint64_t timeout_ns
+        cdef int is_over = 0
         convert_timeout(timeout, &timeout_ns)
-        return serve_here(self, timeout_ns, cancel)
+        if threads < 1:
+            raise ValueError(f"threads is at least 1, not {threads}")
+        if threads == 1:
+            return serve_here(self, timeout_ns, &is_over, cancel)
+        return serve_by_threads(self, timeout_ns, threads, cancel)
 
     def serve_async(self, timeout=None, **keywords):
         """A coroutine that does what `serve` does, in a thread of its own."""
@@ -445,12 +456,13 @@ cdef int apply_to_service(Service self, ww_status (*function)(ww_service *) noex
 cdef struct Serving:
     ww_service *service
     void **object # of its Service: another one there is, or none: it was closed
+    int *is_over
     ww_cancel *cancel # of this wait, or NULL
     PyObject *error # what a function raised that ends the serving, such as KeyboardInterrupt
 
 
 cdef bint serving_is_over(const Serving *serving) noexcept nogil:
-    return LOAD(serving.object[0]) != serving.service
+    return LOAD_POINTER(serving.object[0]) != serving.service or LOAD(serving.is_over[0])
 
 
 cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
@@ -476,11 +488,12 @@ cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noe
     return status
 
 
-cdef bint serve_here(Service self, uint64_t timeout_ns, cancel) except -1:
+cdef bint serve_here(Service self, uint64_t timeout_ns, int *is_over, cancel) except -1:
     cdef Serving serving
     cdef ww_status status
     serving.error = NULL
     serving.object = &self.object
+    serving.is_over = is_over
     serving.service = <ww_service *>handle_borrow(self, &service_class)
     try:
         check(ww_service_start(serving.service))
@@ -493,3 +506,40 @@ cdef bint serve_here(Service self, uint64_t timeout_ns, cancel) except -1:
     finally:
         Py_XDECREF(serving.error)
         handle_give_back(self, &service_class, serving.service)
+
+
+@cython.internal
+@cython.final
+cdef class ServeBeside:
+    """What the further threads of serve() call."""
+    cdef Service service
+    cdef uint64_t timeout_ns
+    cdef int is_over
+    cdef object error # the first that one of them raised
+
+    def __call__(self):
+        try:
+            serve_here(self.service, self.timeout_ns, &self.is_over, None)
+        except BaseException as error:
+            self.error = self.error or error
+            STORE(self.is_over, 1)
+
+
+cdef bint serve_by_threads(Service self, uint64_t timeout_ns, int threads, cancel) except -1:
+    from threading import Thread
+    cdef ServeBeside beside = ServeBeside()
+    others = []
+    beside.service, beside.timeout_ns = self, timeout_ns
+    try:
+        for _ in range(threads - 1):
+            thread = Thread(target=beside, name="warpway serve", daemon=True)
+            thread.start()
+            others.append(thread)
+        is_complete = serve_here(self, timeout_ns, &beside.is_over, cancel)
+    finally:
+        STORE(beside.is_over, 1)
+        for thread in others:
+            thread.join()
+    if beside.error is not None:
+        raise beside.error
+    return is_complete
