@@ -27,7 +27,7 @@ cdef Function make_function(client_state *state, str name, str signature, uint64
         error_raise_text(python_core, status,
                          "the service is starting, and has not offered '%s' within the time limit", call.name)
     check_client(status)
-    made.form = call_form_read(python_core, call.found.info.signature)
+    made.form = read_form(call.found.info.signature)
     made.state = <client_state *>client_state_ref(state)
     made.name_ = name
     made.index = call.found.index
@@ -111,7 +111,7 @@ cdef int read_option(Function self, Options *options, bint has_ticket, str key, 
 
 # --- a call ---
 
-cdef int read_arguments(Function self, tuple arguments, dict keywords, call_values *values, Options *options,
+cdef int read_arguments(Function self, tuple arguments, dict keywords, CallValues *values, Options *options,
                         bint has_ticket) except -1:
     cdef PyObject *objects[WW_CALL_ARGS_MAX] # borrowed; NULL: left out
     cdef uint32_t count = self.form.parameter_count, given = <uint32_t>len(arguments), i
@@ -135,15 +135,14 @@ cdef int read_arguments(Function self, tuple arguments, dict keywords, call_valu
         if not objects[i] and not items[i].flags & (WW_PARAMETER_OPTIONAL | WW_PARAMETER_DIMENSION):
             raise TypeError(f"'{self.name_}' needs its parameter '{<object>items[i].name}': its signature is "
                             f"'{<object>self.form.text}'")
-        call_values_add(python_core, values, &items[i], <object>objects[i] if objects[i] else None, "argument",
-                        options.cancel)
+        add_value(values, &items[i], <object>objects[i] if objects[i] else None, "argument", options.cancel)
     return 0
 
 
 cdef struct Submit:
     client_state *state
     uint32_t function
-    const call_values *values
+    const CallValues *values
     const ww_submit_params *params
     ticket_state *ticket
 
@@ -159,7 +158,7 @@ cdef ww_status use_submit(ww_client *client, void *call, uint64_t timeout_ns, ww
     return WW_OK if args.ticket else WW_ERR_NO_MEMORY
 
 
-cdef object submit_values(Function self, const call_values *values, const Options *options):
+cdef object submit_values(Function self, const CallValues *values, const Options *options):
     """A Ticket. Usually there is room: so the first try is without signals."""
     cdef Submit call
     cdef ww_status status
@@ -176,19 +175,19 @@ cdef object submit_values(Function self, const call_values *values, const Option
     return ticket_object(python_core, call.ticket, self.form, values.held)
 
 
-cdef object call_once(Function self, const call_values *values, const Options *options):
+cdef object call_once(Function self, const CallValues *values, const Options *options):
     return ticket_wait(submit_values(self, values, options), options.timeout_ns, options.cancel, True)
 
 
 cdef object apply_function(Function self, tuple arguments, dict keywords, bint has_ticket):
-    cdef call_values values
+    cdef CallValues values
     cdef Options options
     if not self.form:
         raise TypeError("this Function is of no Client")
     memset(&options, 0, sizeof(options))
     CLEAR(options.params)
     options.timeout_ns = WW_FOREVER
-    CALL_VALUES_INIT(&values)
+    values.count, values.held = 0, NULL
     try:
         read_arguments(self, arguments, keywords, &values, &options, has_ticket)
         if has_ticket:
@@ -197,7 +196,7 @@ cdef object apply_function(Function self, tuple arguments, dict keywords, bint h
             return call_repeatedly(self, &values, &options)
         return call_once(self, &values, &options)
     finally:
-        call_values_fini(&values)
+        end_values(&values)
         handle_return(&timeline_class, options.after)
 
 
@@ -264,7 +263,7 @@ cdef uint64_t end_of(uint64_t limit_ns) noexcept:
     return now_ns + limit_ns if limit_ns < WW_FOREVER - now_ns else WW_FOREVER
 
 
-cdef object call_repeatedly(Function self, const call_values *values, Options *options):
+cdef object call_repeatedly(Function self, const CallValues *values, Options *options):
     cdef uint64_t now_ns, end_ns = end_of(options.timeout_ns), start_ns = WW_FOREVER
     cdef client_state *next = NULL
     if options.params.deadline_ns > 0:

@@ -4,30 +4,6 @@
 # The thread that serves does not have the GIL when the library calls run_offer(). The arguments are imported, and the
 # results given, without it: both may ask the broker.
 
-cdef extern from "call_value.h":
-    struct call_item:
-        uint32_t kind
-        uint32_t access
-        uint32_t flags
-        PyObject *name
-        PyObject *type
-    struct call_form:
-        uint32_t parameter_count
-        uint32_t result_count
-        PyObject *text
-        call_item items[1]
-    struct call_values:
-        uint32_t count
-        PyObject *held
-        ww_value values[1]
-    call_form *call_form_read(core *, const char *signature) except NULL
-    call_form *call_form_ref(call_form *)
-    call_form *call_form_unref(call_form *)
-    void CALL_VALUES_INIT(call_values *)
-    int call_values_add(core *, call_values *, const call_item *, object, const char *what, PyObject *cancel) except 0
-    void call_values_fini(call_values *)
-    object call_value_object(core *, const ww_value *)
-
 cdef struct OfferContext: # what the library is given
     PyObject *offer # borrowed
     uint32_t parameter_count
@@ -64,7 +40,7 @@ cdef Offer make_offer(Service service, str name, const char *signature, function
                                                                        Parameter.KEYWORD_ONLY)
     except (TypeError, ValueError):
         pass # one of C cannot be asked
-    made.form = call_form_read(python_core, signature)
+    made.form = read_form(signature)
     made.device = ww_device_ref(service.device_)
     made.context.offer = <PyObject *>made
     made.context.parameter_count = made.form.parameter_count
@@ -154,13 +130,13 @@ cdef ww_status fail_by_record(ww_call *call, ww_status status) noexcept nogil:
 
 cdef ww_status give_results(Offer offer, ww_call *call, returned) except? -1:
     cdef ww_status status = WW_OK
-    cdef call_values values
+    cdef CallValues values
     cdef uint32_t at
     cdef const call_item *item
     results = results_of(offer, returned)
     if not results:
         return WW_OK
-    CALL_VALUES_INIT(&values)
+    values.count, values.held = 0, NULL
     try:
         for at in range(offer.form.result_count):
             result = results[at]
@@ -168,14 +144,14 @@ cdef ww_status give_results(Offer offer, ww_call *call, returned) except? -1:
             if item.kind == WW_ARGUMENT_ARRAY and not is_ours(result):
                 from warpway._arrays import share
                 result = share(result, copy=True, device=device_object(python_core, ww_device_ref(offer.device)))
-            call_values_add(python_core, &values, item, result, "result", NULL)
+            add_value(&values, item, result, "result", NULL)
         with nogil:
             for at in range(values.count):
                 if status == WW_OK:
                     status = ww_call_result(call, at, &values.values[at])
             status = fail_by_record(call, status)
     finally:
-        call_values_fini(&values)
+        end_values(&values)
     return status
 
 

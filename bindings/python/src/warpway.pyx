@@ -10,10 +10,14 @@ import os
 import sys
 from operator import index
 
-from cpython.long cimport PyLong_AsVoidPtr
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.float cimport PyFloat_AsDouble
+from cpython.long cimport PyLong_AsLongLong, PyLong_AsUnsignedLongLong, PyLong_AsVoidPtr
+from cpython.number cimport PyIndex_Check, PyNumber_Index
 from cpython.bytes cimport PyBytes_FromObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_Check
+from libc.math cimport isfinite
 from libc.stdint cimport UINT32_MAX, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -110,6 +114,7 @@ include "broker.pxi"
 include "broker_put.pxi"
 include "broker_get.pxi"
 include "watch.pxi"
+include "call_value.pxi"
 include "service.pxi"
 include "offer.pxi"
 include "client.pxi"
