@@ -71,22 +71,32 @@ cdef ww_status tell_failure(ww_call *call, error) except? 0:
     return ww_call_fail(call, status, <const char *>plain)
 
 
+cdef void end_serving(error) noexcept:
+    """An exception like KeyboardInterrupt leaves the function, and serve()."""
+    serving = <Serving *>serving_now
+    if serving and not serving.error:
+        Py_INCREF(error)
+        serving.error = <PyObject *>error
+        if serving.cancel and wait_is_watched():
+            ww_cancel_set(serving.cancel)
+
+
 cdef ww_status fail(Offer offer, ww_call *const *calls, uint32_t count, error, bint is_raised) noexcept:
-    """`is_raised`: by the function, which an exception like KeyboardInterrupt leaves, and serve()."""
+    """`is_raised`: by the function; else it returned it, for one of its calls."""
     cdef ww_status status = WW_ERR_STATE
     cdef uint32_t i
-    serving = <Serving *>serving_now
-    for i in range(count):
-        status = tell_failure(calls[i], error)
-    if is_raised and not isinstance(error, Exception):
-        if serving and not serving.error:
-            Py_INCREF(error)
-            serving.error = <PyObject *>error
-            if serving.cancel and wait_is_watched():
-                ww_cancel_set(serving.cancel)
-    elif not isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM)):
-        from logging import getLogger
-        getLogger("warpway").error("the function '%s' of a service raised an exception", offer.name, exc_info=error)
+    try:
+        for i in range(count):
+            status = tell_failure(calls[i], error)
+        if is_raised and not isinstance(error, Exception):
+            end_serving(error)
+        elif not isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM)):
+            from logging import getLogger
+            getLogger("warpway").error("the function '%s' of a service raised an exception", offer.name, exc_info=error)
+    except Exception:
+        raise
+    except BaseException as other: # Ctrl-C, while a text was made or logged
+        end_serving(other)
     return status
 
 

@@ -314,9 +314,13 @@ cdef class Service:
         convert_timeout(timeout, &timeout_ns)
         if threads < 1:
             raise ValueError(f"threads is at least 1, not {threads}")
-        if threads == 1:
-            return serve_here(self, timeout_ns, &is_over, cancel)
-        return serve_by_threads(self, timeout_ns, threads, cancel)
+        service = <ww_service *>handle_borrow(self, &service_class)
+        try:
+            if threads > 1:
+                return serve_by_threads(self, service, timeout_ns, threads, cancel)
+            return serve_here(self, service, timeout_ns, &is_over, cancel)
+        finally:
+            handle_give_back(self, &service_class, service)
 
     def serve_async(self, timeout=None, **keywords):
         """A coroutine that does what `serve` does, in a thread of its own."""
@@ -488,54 +492,57 @@ cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noe
     return status
 
 
-cdef bint serve_here(Service self, uint64_t timeout_ns, int *is_over, cancel) except -1:
+cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int *is_over, cancel) except -1:
     cdef Serving serving
     cdef ww_status status
     serving.error = NULL
     serving.object = &self.object
     serving.is_over = is_over
-    serving.service = <ww_service *>handle_borrow(self, &service_class)
+    serving.service = service
+    check(ww_service_start(service))
     try:
-        check(ww_service_start(serving.service))
         status = wait_run(python_core, run_serve, &serving, timeout_ns, <PyObject *>cancel)
         if serving.error:
             raise <object>serving.error
-        if status != WW_END and status != SERVICE_CLOSED and status != WW_TIMED_OUT:
-            check(status)
-        return status != WW_TIMED_OUT
     finally:
         Py_XDECREF(serving.error)
-        handle_give_back(self, &service_class, serving.service)
+    if status != WW_END and status != SERVICE_CLOSED and status != WW_TIMED_OUT:
+        check(status)
+    return status != WW_TIMED_OUT
 
 
 @cython.internal
 @cython.final
 cdef class ServeBeside:
     """What the further threads of serve() call."""
-    cdef Service service
+    cdef Service owner
+    cdef ww_service *service # a reference: they may outlast a serve() that a second Ctrl-C ends
     cdef uint64_t timeout_ns
     cdef int is_over
     cdef object error # the first that one of them raised
 
+    def __dealloc__(self):
+        handle_return(&service_class, self.service)
+
     def __call__(self):
         try:
-            serve_here(self.service, self.timeout_ns, &self.is_over, None)
+            serve_here(self.owner, self.service, self.timeout_ns, &self.is_over, None)
         except BaseException as error:
             self.error = self.error or error
             STORE(self.is_over, 1)
 
 
-cdef bint serve_by_threads(Service self, uint64_t timeout_ns, int threads, cancel) except -1:
+cdef bint serve_by_threads(Service self, ww_service *service, uint64_t timeout_ns, int threads, cancel) except -1:
     from threading import Thread
     cdef ServeBeside beside = ServeBeside()
     others = []
-    beside.service, beside.timeout_ns = self, timeout_ns
+    beside.owner, beside.service, beside.timeout_ns = self, ww_service_ref(service), timeout_ns
     try:
         for _ in range(threads - 1):
             thread = Thread(target=beside, name="warpway serve", daemon=True)
             thread.start()
             others.append(thread)
-        is_complete = serve_here(self, timeout_ns, &beside.is_over, cancel)
+        is_complete = serve_here(self, service, timeout_ns, &beside.is_over, cancel)
     finally:
         STORE(beside.is_over, 1)
         for thread in others:
