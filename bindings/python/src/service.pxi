@@ -290,7 +290,7 @@ cdef class Service:
         apply_to_service(self, ww_service_start)
 
     def serve(self, timeout=None, *, int threads=1, cancel=None):
-        """Run functions for clients, in this thread. Starts the service.
+        """Run functions for clients, in this thread or several others. Starts the service.
 
         Several threads may serve: then as many functions run at the same time, but of one lane of a
         client only one.
@@ -300,8 +300,9 @@ cdef class Service:
         timeout : float or None
             Seconds; a function that runs then is not interrupted.
         threads : int
-            So many threads serve: this one, and others, which end with this call. When it ends,
-            by Ctrl-C, too, it waits for the functions that the others run.
+            1: this thread serves. More: so many others do, which end with this call, and this one
+            waits. When it ends, by Ctrl-C, too, it waits for the functions that they run; a second
+            Ctrl-C ends that.
         cancel : Cancel, optional
 
         Returns
@@ -514,39 +515,60 @@ cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int
 @cython.internal
 @cython.final
 cdef class ServeBeside:
-    """What the further threads of serve() call."""
+    """What the threads of serve() call."""
     cdef Service owner
     cdef ww_service *service # a reference: they may outlast a serve() that a second Ctrl-C ends
     cdef uint64_t timeout_ns
+    cdef object cancel
     cdef int is_over
+    cdef bint is_complete
+    cdef int begun, ended # threads that have
+    cdef object bell # a lock, which is released when a thread ends
     cdef object error # the first that one of them raised
 
     def __dealloc__(self):
         handle_return(&service_class, self.service)
 
     def __call__(self):
+        self.begun += 1
         try:
-            serve_here(self.owner, self.service, self.timeout_ns, &self.is_over, None)
+            if not self.is_over: # else Ctrl-C came while the threads were started
+                self.is_complete |= serve_here(self.owner, self.service, self.timeout_ns, &self.is_over, self.cancel)
         except BaseException as error:
-            self.error = self.error or error
+            if self.error is None:
+                self.error = error
             STORE(self.is_over, 1)
+        self.ended += 1
+        if self.bell.locked():
+            self.bell.release()
+
+
+cdef int wait_for_end(ServeBeside beside) except -1:
+    """Of a thread. Thread.join() would take a thread for ended once it was interrupted."""
+    beside.bell.acquire(True, SERVE_NS / 1e9) # not for longer: another thread may have got a signal
+    return PyErr_CheckSignals()
 
 
 cdef bint serve_by_threads(Service self, ww_service *service, uint64_t timeout_ns, int threads, cancel) except -1:
-    from threading import Thread
+    """This thread runs no function. If it is the main thread, Ctrl-C would leave logging with a lock that the other
+    threads wait for."""
+    from threading import Lock, Thread
     cdef ServeBeside beside = ServeBeside()
-    others = []
-    beside.owner, beside.service, beside.timeout_ns = self, ww_service_ref(service), timeout_ns
+    beside.owner, beside.service, beside.timeout_ns, beside.cancel = self, ww_service_ref(service), timeout_ns, cancel
+    beside.bell = Lock()
+    made = [Thread(target=beside, name="warpway serve", daemon=True) for _ in range(threads)]
     try:
-        for _ in range(threads - 1):
-            thread = Thread(target=beside, name="warpway serve", daemon=True)
+        for thread in made:
             thread.start()
-            others.append(thread)
-        is_complete = serve_here(self, service, timeout_ns, &beside.is_over, cancel)
+        while beside.ended < threads:
+            wait_for_end(beside)
     finally:
         STORE(beside.is_over, 1)
-        for thread in others:
-            thread.join()
+        while beside.ended < beside.begun:
+            wait_for_end(beside)
+        for thread in made:
+            if thread.is_alive(): # one that was not started is not
+                thread.join()
     if beside.error is not None:
         raise beside.error
-    return is_complete
+    return beside.is_complete

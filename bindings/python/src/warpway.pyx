@@ -11,6 +11,7 @@ import sys
 from operator import index
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AsDouble
 from cpython.long cimport PyLong_AsLongLong, PyLong_AsUnsignedLongLong, PyLong_AsVoidPtr
 from cpython.number cimport PyIndex_Check, PyNumber_Index

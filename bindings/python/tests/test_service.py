@@ -617,61 +617,6 @@ def test_threads_that_serve_run_functions_at_the_same_time(device):
         assert sorted(ticket.result(LIMIT_S) for ticket in tickets) == [0, 1]
 
 
-def threads_of_serve():
-    return [thread for thread in threading.enumerate() if thread.name == "warpway serve"]
-
-
-@pytest.mark.parametrize("end, outcome", [
-    (lambda service, cancel: service.drain(), None),
-    (lambda service, cancel: service.close(), None),
-    (lambda service, cancel: cancel.set(), warpway.Cancelled),
-    (lambda service, cancel: interrupt_main_thread(), KeyboardInterrupt),
-], ids=["drain", "close", "cancel", "ctrl_c"])
-def test_serving_with_several_threads(device, end, outcome):
-    """Each runs a function at the same time, and what ends one of them ends all."""
-    barrier = threading.Barrier(3)
-    cancel = warpway.Cancel()
-
-    def call_and_end():
-        tickets = [client.submit("meet", lane=lane) for lane in range(3)]
-        assert sorted(ticket.result(LIMIT_S) for ticket in tickets) == [0, 1, 2]
-        end(service, cancel)
-
-    with warpway.Service(device=device) as service:
-        service.offer("meet", "-> i32 place", lambda: barrier.wait(LIMIT_S))
-        with warpway.Client(service.token()) as client:
-            calls = in_thread(call_and_end)
-            if outcome:
-                with pytest.raises(outcome):
-                    service.serve(threads=3, cancel=cancel)
-            else:
-                assert service.serve(threads=3, cancel=cancel) is True
-            assert threads_of_serve() == []
-            calls()
-
-
-def test_an_exception_in_a_thread_of_serve(device):
-    """The two calls run in two threads, of which the one that called serve() is one at most."""
-    barrier = threading.Barrier(2)
-
-    def leave():
-        barrier.wait(LIMIT_S)
-        if threading.current_thread() in threads_of_serve():
-            exit(3)
-
-    with warpway.Service(device=device) as service:
-        service.offer("leave", "", leave)
-        with warpway.Client(service.token()) as client:
-            tickets = [client.submit("leave", lane=lane) for lane in range(2)]
-            with pytest.raises(SystemExit):
-                service.serve(threads=3)
-            assert threads_of_serve() == []
-            assert [ticket.done for ticket in tickets] == [True, True]
-            assert service.serve(0, threads=2) is False
-            with pytest.raises(ValueError, match="at least 1"):
-                service.serve(threads=0)
-
-
 def test_threads_that_share_a_client(device):
     with served(device, echo_offer("i64 a, bytes b -> i64 c, bytes d"), threads=2) as (_, client):
         def work(first):

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service.serve(threads=n)."""
+
+import threading
+import time
+
+import pytest
+
+import warpway
+from children import LIMIT_S
+from waits import in_thread, interrupt_main_thread
+
+
+def threads_of_serve():
+    return [thread for thread in threading.enumerate() if thread.name == "warpway serve"]
+
+
+@pytest.mark.parametrize("end, outcome", [
+    (lambda service, cancel: service.drain(), None),
+    (lambda service, cancel: service.close(), None),
+    (lambda service, cancel: cancel.set(), warpway.Cancelled),
+    (lambda service, cancel: interrupt_main_thread(), KeyboardInterrupt),
+], ids=["drain", "close", "cancel", "ctrl_c"])
+def test_serving_with_several_threads(device, end, outcome):
+    """Each runs a function at the same time, and what ends one of them ends all."""
+    barrier = threading.Barrier(3)
+    cancel = warpway.Cancel()
+
+    def call_and_end():
+        tickets = [client.submit("meet", lane=lane) for lane in range(3)]
+        assert sorted(ticket.result(LIMIT_S) for ticket in tickets) == [0, 1, 2]
+        end(service, cancel)
+
+    with warpway.Service(device=device) as service:
+        service.offer("meet", "-> i32 place", lambda: barrier.wait(LIMIT_S))
+        with warpway.Client(service.token()) as client:
+            calls = in_thread(call_and_end)
+            if outcome:
+                with pytest.raises(outcome):
+                    service.serve(threads=3, cancel=cancel)
+            else:
+                assert service.serve(threads=3, cancel=cancel) is True
+            assert threads_of_serve() == []
+            calls()
+
+
+def test_an_exception_in_a_thread_of_serve(device):
+    barrier = threading.Barrier(2)
+
+    def leave():
+        barrier.wait(LIMIT_S)
+        exit(3)
+
+    with warpway.Service(device=device) as service:
+        service.offer("leave", "", leave)
+        with warpway.Client(service.token()) as client:
+            tickets = [client.submit("leave", lane=lane) for lane in range(2)]
+            with pytest.raises(SystemExit):
+                service.serve(threads=3)
+            assert threads_of_serve() == []
+            assert [ticket.done for ticket in tickets] == [True, True]
+            assert service.serve(0, threads=2) is False
+            with pytest.raises(ValueError, match="at least 1"):
+                service.serve(threads=0)
+
+
+def test_ctrl_c_interrupts_no_function_of_several_threads(device):
+    barrier = threading.Barrier(3)
+    may_end = threading.Event()
+
+    def run():
+        barrier.wait(LIMIT_S)
+        return may_end.wait(LIMIT_S)
+
+    def interrupt():
+        barrier.wait(LIMIT_S)
+        interrupt_main_thread()
+        time.sleep(0.1) # so that it is noticed
+        may_end.set()
+
+    with warpway.Service(device=device) as service:
+        service.offer("run", "-> bool has_ended", run)
+        with warpway.Client(service.token()) as client:
+            tickets = [client.submit("run", lane=lane) for lane in range(2)]
+            interrupted = in_thread(interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                service.serve(threads=2)
+            assert may_end.is_set()
+            interrupted()
+            assert [ticket.result(LIMIT_S) for ticket in tickets] == [True, True]
+
+
+def test_ctrl_c_while_threads_are_started(device, monkeypatch):
+    start = threading.Thread.start
+
+    def start_and_fail(thread):
+        start(thread)
+        raise KeyboardInterrupt
+
+    with warpway.Service(device=device) as service:
+        monkeypatch.setattr(threading.Thread, "start", start_and_fail)
+        with pytest.raises(KeyboardInterrupt):
+            service.serve(threads=2)
+        assert threads_of_serve() == []
