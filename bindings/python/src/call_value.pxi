@@ -3,23 +3,6 @@
 #
 # A ww_value has pointers only. What they point to is in CallValues beside it, with a reference, until end_values().
 
-cdef extern from "call_value.h":
-    struct call_item:
-        uint32_t kind
-        ww_dtype dtype
-        uint32_t access
-        uint32_t flags
-        uint32_t bytes_max
-        uint64_t scalar
-        PyObject *name
-        PyObject *type
-    struct call_form:
-        int refs
-        uint32_t parameter_count
-        uint32_t result_count
-        PyObject *text
-        call_item items[1]
-
 cdef extern from "memory.h":
     bint memory_is_held(object)
     bint memory_export_held(object, ww_token *) except 0
@@ -30,16 +13,36 @@ cdef extern from "token.h":
 
 # --- signatures ---
 
-cdef call_form *read_form(const char *signature) except NULL:
+cdef struct CallItem: # a parameter or a result
+    uint32_t kind # WW_ARGUMENT_...
+    ww_dtype dtype
+    uint32_t access
+    uint32_t flags # WW_PARAMETER_...
+    uint32_t bytes_max
+    uint64_t scalar # the default
+    PyObject *name # a str, interned
+    PyObject *type # a str: "f32[n]"
+
+
+cdef struct CallForm:
+    int refs # under the GIL
+    uint32_t parameter_count
+    uint32_t result_count
+    PyObject *text # a str: canonical
+    CallItem *items # the parameters, then the results
+
+
+cdef CallForm *read_form(const char *signature) except NULL:
     cdef ww_signature_info info
     cdef ww_parameter_info parameter
-    cdef call_item *item
+    cdef CallItem *item
     CLEAR(info)
     check(ww_signature_info_get(signature, &info))
     count = info.parameter_count + info.result_count
-    form = <call_form *>calloc(1, sizeof(call_form) + count * sizeof(call_item))
+    form = <CallForm *>calloc(1, sizeof(CallForm) + count * sizeof(CallItem))
     if not form:
         raise MemoryError
+    form.items = <CallItem *>(form + 1)
     form.refs, form.parameter_count, form.result_count = 1, info.parameter_count, info.result_count
     try:
         form.text = new_reference(text(info.text))
@@ -65,12 +68,12 @@ cdef PyObject *new_reference(value) except NULL:
     return <PyObject *>value
 
 
-cdef public call_form *call_form_ref(call_form *form) noexcept:
+cdef CallForm *call_form_ref(CallForm *form) noexcept:
     form.refs += 1
     return form
 
 
-cdef public call_form *call_form_unref(call_form *form) noexcept:
+cdef CallForm *call_form_unref(CallForm *form) noexcept:
     if form:
         form.refs -= 1
     if not form or form.refs > 0:
@@ -85,15 +88,15 @@ cdef public call_form *call_form_unref(call_form *form) noexcept:
 
 # --- scalars ---
 
-cdef int fail_type(const call_item *item, value, str what) except -1:
+cdef int fail_type(const CallItem *item, value, str what) except -1:
     raise TypeError(f"{what} '{<object>item.name}' is {<object>item.type}, not {type(value)!r}")
 
 
-cdef int fail_range(const call_item *item, value, str what) except -1:
+cdef int fail_range(const CallItem *item, value, str what) except -1:
     raise ValueError(f"{what} '{<object>item.name}' is {<object>item.type}, which cannot be {value!r}")
 
 
-cdef uint64_t int_bits(const call_item *item, value, str what) except? 0:
+cdef uint64_t int_bits(const CallItem *item, value, str what) except? 0:
     cdef uint64_t most = ~<uint64_t>0 >> (64 - item.dtype.bits) # all bits of the type
     cdef uint64_t bits = 0
     if not PyIndex_Check(value) or PySequence_Check(value):
@@ -113,7 +116,7 @@ cdef uint64_t int_bits(const call_item *item, value, str what) except? 0:
     return bits & most
 
 
-cdef uint64_t float_bits(const call_item *item, value, str what) except? 0:
+cdef uint64_t float_bits(const CallItem *item, value, str what) except? 0:
     cdef double number = 0
     cdef float single
     cdef uint64_t bits = 0
@@ -175,7 +178,7 @@ cdef struct CallValues:
     KeptValue kept[WW_CALL_ARGS_MAX]
 
 
-cdef int fill_bytes(ww_value *made, KeptValue *kept, const call_item *item, value, str what) except -1:
+cdef int fill_bytes(ww_value *made, KeptValue *kept, const CallItem *item, value, str what) except -1:
     cdef Py_buffer view
     try:
         PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
@@ -212,7 +215,7 @@ cdef int fill_memory(CallValues *values, ww_value *made, KeptValue *kept, memory
     return 0
 
 
-cdef int fill_array(CallValues *values, ww_value *made, KeptValue *kept, const call_item *item, value, str what,
+cdef int fill_array(CallValues *values, ww_value *made, KeptValue *kept, const CallItem *item, value, str what,
                     PyObject *cancel) except -1:
     if is_a(value, CORE_TOKEN):
         made.token = token_of(python_core, value)
@@ -230,7 +233,7 @@ cdef int fill_array(CallValues *values, ww_value *made, KeptValue *kept, const c
     return fill_memory(values, made, kept, <object>array.memory)
 
 
-cdef int fill_timeline(ww_value *made, KeptValue *kept, const call_item *item, value, str what) except -1:
+cdef int fill_timeline(ww_value *made, KeptValue *kept, const CallItem *item, value, str what) except -1:
     if is_a(value, CORE_TOKEN):
         made.token = token_of(python_core, value)
         return 0
@@ -240,7 +243,7 @@ cdef int fill_timeline(ww_value *made, KeptValue *kept, const call_item *item, v
     return 0
 
 
-cdef int add_value(CallValues *values, const call_item *item, value, str what, PyObject *cancel) except -1:
+cdef int add_value(CallValues *values, const CallItem *item, value, str what, PyObject *cancel) except -1:
     """`what`: "argument" or "result", for messages. `cancel` ends the wait until an array is ready; may be NULL."""
     made, kept = &values.values[values.count], &values.kept[values.count]
     memset(made, 0, sizeof(made[0]))
@@ -298,7 +301,7 @@ cdef array_of(const ww_value *value):
     return array_object(python_core, memory, array) if array else memory
 
 
-cdef public object call_value_object(core *unused, const ww_value *value):
+cdef object call_value_object(const ww_value *value):
     if value.kind == WW_ARGUMENT_SCALAR:
         return scalar_object(value)
     if value.kind == WW_ARGUMENT_BYTES:

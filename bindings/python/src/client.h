@@ -125,18 +125,7 @@ ww_status ticket_state_result(struct ticket_state *ticket, uint32_t index,
 
 /* --- client.pxi --- */
 
-/* Raises what a status says, CLIENT_CLOSED included. Return: NULL. */
-PyObject *client_fail(struct core *core, ww_status status);
 /* A Client of what a token names. */
 PyObject *client_open_token(struct core *core, const struct ww_token *token);
-
-/* --- ticket.pxi --- */
-
-struct call_form;
-/* Takes over @ticket, also on failure. @held: a list of what the call needs, or NULL; borrowed */
-PyObject *ticket_object(struct core *core, struct ticket_state *ticket, struct call_form *form,
-	PyObject *held);
-/* Waits for the results. @is_call: a call that is too late is cancelled */
-PyObject *ticket_wait(PyObject *self, uint64_t timeout_ns, PyObject *cancel, bool is_call);
 
 #endif

@@ -52,7 +52,7 @@ cdef ww_status use_client(client_state *state, client_fn use, void *call, uint64
     return wait_run(python_core, run_client_use, &args, timeout_ns, <PyObject *>cancel)
 
 
-cdef public object client_fail(core *unused, ww_status status):
+cdef object client_fail(ww_status status):
     """Raises what a status says, CLIENT_CLOSED included."""
     if status == CLIENT_CLOSED:
         raise ValueError("this Client is closed")
@@ -61,7 +61,7 @@ cdef public object client_fail(core *unused, ww_status status):
 
 cdef int check_client(ww_status status) except -1:
     if status != WW_OK:
-        client_fail(python_core, status)
+        client_fail(status)
     return 0
 
 

@@ -115,7 +115,7 @@ cdef int read_arguments(Function self, tuple arguments, dict keywords, CallValue
                         bint has_ticket) except -1:
     cdef PyObject *objects[WW_CALL_ARGS_MAX] # borrowed; NULL: left out
     cdef uint32_t count = self.form.parameter_count, given = <uint32_t>len(arguments), i
-    cdef const call_item *items = self.form.items
+    cdef const CallItem *items = self.form.items
     if given > count:
         raise TypeError(f"'{self.name_}' takes at most {count} arguments, not {given}: its signature is "
                         f"'{<object>self.form.text}'")
@@ -172,7 +172,7 @@ cdef object submit_values(Function self, const CallValues *values, const Options
         error_raise_text(python_core, status, "there was no room for the call within the time limit: earlier ones of "
                          "this Client have not ended")
     check_client(status)
-    return ticket_object(python_core, call.ticket, self.form, values.held)
+    return ticket_object(call.ticket, self.form, values.held)
 
 
 cdef object call_once(Function self, const CallValues *values, const Options *options):
@@ -221,7 +221,7 @@ cdef int fail_next(client_state *state, ww_status status) except -1:
     if status == WW_TIMED_OUT:
         error_raise_text(python_core, status, "the server of '%s' has ended, and no other one has come within the time "
                          "limit", state.name)
-    client_fail(python_core, status)
+    client_fail(status)
 
 
 cdef bint has_lost_server(error, client_state *state) except -1:
@@ -324,7 +324,7 @@ cdef class Function:
     """
     cdef object __weakref__
     cdef client_state *state # a reference
-    cdef call_form *form # NULL: it was made by __new__() of object
+    cdef CallForm *form # NULL: it was made by __new__() of object
     cdef str name_
     cdef uint32_t index
     cdef uint32_t flags # WW_FUNCTION_...
@@ -374,6 +374,6 @@ cdef class Function:
         return f"<warpway.Function {self.name}({self.signature})>"
 
 
-cdef tuple describe_items(const call_item *items, uint32_t count):
+cdef tuple describe_items(const CallItem *items, uint32_t count):
     return tuple([(<object>items[i].name, <object>items[i].type, word(items[i].access, ("", "read", "write")),
                    items[i].flags & (WW_PARAMETER_OPTIONAL | WW_PARAMETER_DIMENSION) != 0) for i in range(count)])

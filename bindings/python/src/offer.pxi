@@ -4,19 +4,13 @@
 # The thread that serves does not have the GIL when the library calls run_offer(). The arguments are imported, and the
 # results given, without it: both may ask the broker.
 
-cdef struct OfferContext: # what the library is given
-    PyObject *offer # borrowed
-    uint32_t parameter_count
-
-
 @cython.internal
 @cython.final
 cdef class Offer:
     """A function that a service offers."""
-    cdef OfferContext context
     cdef object function
     cdef str name
-    cdef call_form *form
+    cdef CallForm *form
     cdef ww_device *device # where results are copied to
     cdef bint wants_call
     cdef bint is_batch # it runs several calls at once
@@ -42,8 +36,6 @@ cdef Offer make_offer(Service service, str name, const char *signature, function
         pass # one of C cannot be asked
     made.form = read_form(signature)
     made.device = ww_device_ref(service.device_)
-    made.context.offer = <PyObject *>made
-    made.context.parameter_count = made.form.parameter_count
     if is_batch and not made.wants_call and made.form.parameter_count == 0:
         raise ValueError(f"'{name}' cannot know how many calls it runs: it has no parameters; give it 'call'")
     return made
@@ -142,7 +134,7 @@ cdef ww_status give_results(Offer offer, ww_call *call, returned) except? -1:
     cdef ww_status status = WW_OK
     cdef CallValues values
     cdef uint32_t at
-    cdef const call_item *item
+    cdef const CallItem *item
     results = results_of(offer, returned)
     if not results:
         return WW_OK
@@ -193,10 +185,10 @@ cdef object call_function(Offer offer, ww_call *const *calls, uint32_t count, co
     """Returns what the function does. `values`: the arguments of the first call, then of the next one."""
     cdef uint32_t parameters = offer.form.parameter_count, i, at
     if offer.is_batch:
-        arguments = tuple([tuple([call_value_object(python_core, &values[at * parameters + i]) for at in range(count)])
+        arguments = tuple([tuple([call_value_object(&values[at * parameters + i]) for at in range(count)])
                            for i in range(parameters)])
     else:
-        arguments = tuple([call_value_object(python_core, &values[i]) for i in range(parameters)])
+        arguments = tuple([call_value_object(&values[i]) for i in range(parameters)])
     if not offer.wants_call:
         return offer.function(*arguments)
     handles = tuple([make_call(calls[at]) for at in range(count)])
@@ -215,22 +207,22 @@ cdef ww_status run_with_gil(Offer offer, ww_call *const *calls, uint32_t count, 
         return fail(offer, calls, count, error, True)
 
 
-cdef ww_status run_calls(const OfferContext *context, ww_call *const *calls, uint32_t count,
+cdef ww_status run_calls(void *context, ww_call *const *calls, uint32_t count,
                          const ww_value *values) noexcept nogil:
     cdef callback taken
     cdef ww_status status
     if not callback_begin(&taken):
         return ww_call_fail(calls[0], WW_ERR_UNAVAILABLE, "the server's interpreter ends")
     with gil:
-        status = run_with_gil(<Offer>context.offer, calls, count, values)
+        status = run_with_gil(<Offer>context, calls, count, values)
     callback_end(&taken)
     return status
 
 
-cdef ww_status read_call(const OfferContext *context, ww_call *call, ww_value *values) noexcept nogil:
+cdef ww_status read_call(void *context, ww_call *call, ww_value *values) noexcept nogil:
     cdef ww_status status = WW_OK
     cdef uint32_t i
-    for i in range(context.parameter_count):
+    for i in range((<Offer>context).form.parameter_count):
         if status == WW_OK:
             status = ww_call_argument(call, i, &values[i])
     return fail_by_record(call, status)
@@ -246,14 +238,14 @@ cdef ww_status run_offer(void *context, ww_call *call) noexcept nogil:
     cdef ww_status status
     if is_closed_here():
         return ww_call_fail(call, WW_ERR_UNAVAILABLE, "the server has closed the service")
-    status = read_call(<OfferContext *>context, call, values)
-    return run_calls(<OfferContext *>context, &call, 1, values) if status == WW_OK else status
+    status = read_call(context, call, values)
+    return run_calls(context, &call, 1, values) if status == WW_OK else status
 
 
 cdef ww_status run_offer_batch(void *context, ww_call *const *calls, uint32_t count) noexcept nogil:
     """A ww_service_batch_fn. Calls whose arguments cannot be read fail alone."""
     cdef ww_call *readable[WW_SERVICE_BATCH_MAX]
-    cdef uint32_t parameter_count = (<OfferContext *>context).parameter_count, readable_count = 0, i
+    cdef uint32_t parameter_count = (<Offer>context).form.parameter_count, readable_count = 0, i
     cdef ww_status status = WW_OK
     if is_closed_here():
         return ww_call_fail(calls[0], WW_ERR_UNAVAILABLE, "the server has closed the service")
@@ -261,11 +253,11 @@ cdef ww_status run_offer_batch(void *context, ww_call *const *calls, uint32_t co
     if not values:
         return ww_call_fail(calls[0], WW_ERR_NO_MEMORY, "the server is out of memory")
     for i in range(count):
-        if read_call(<OfferContext *>context, calls[i], values + readable_count * parameter_count) == WW_OK:
+        if read_call(context, calls[i], values + readable_count * parameter_count) == WW_OK:
             readable[readable_count] = calls[i]
             readable_count += 1
     if readable_count:
-        status = run_calls(<OfferContext *>context, readable, readable_count, values)
+        status = run_calls(context, readable, readable_count, values)
     free(values)
     return status
 

@@ -275,9 +275,10 @@ cdef class Service:
             made = make_offer(self, name, signature_text, function, batch is not None)
             self.offers.append(made)
             if batch is None:
-                status = ww_service_offer(service, name_text, signature_text, run_offer, &made.context, &params)
+                status = ww_service_offer(service, name_text, signature_text, run_offer, <PyObject *>made, &params)
             else:
-                status = ww_service_offer_batch(service, name_text, signature_text, run_offer_batch, &made.context, &params)
+                status = ww_service_offer_batch(service, name_text, signature_text, run_offer_batch, <PyObject *>made,
+                                                &params)
             if status != WW_OK:
                 self.offers.remove(made)
             check(status)

@@ -20,7 +20,7 @@ cdef ww_status run_ticket_stream_wait(void *call, uint64_t timeout_ns, ww_cancel
     return ticket_state_stream_wait(args.state, args.stream, args.flags, timeout_ns, cancel, &args.is_late)
 
 
-cdef public object ticket_object(core *unused, ticket_state *state, call_form *form, PyObject *held):
+cdef object ticket_object(ticket_state *state, CallForm *form, PyObject *held):
     cdef Ticket self = Ticket.__new__(Ticket)
     self.state = state
     self.form = call_form_ref(form)
@@ -28,7 +28,7 @@ cdef public object ticket_object(core *unused, ticket_state *state, call_form *f
     return self
 
 
-cdef public object ticket_wait(object ticket, uint64_t timeout_ns, PyObject *cancel, c_bool is_call):
+cdef object ticket_wait(object ticket, uint64_t timeout_ns, PyObject *cancel, c_bool is_call):
     cdef Ticket self = ticket
     cdef ticket_state *state = ticket_state_of(self)
     cdef ww_status status = STATUS_RAISED
@@ -46,7 +46,7 @@ cdef public object ticket_wait(object ticket, uint64_t timeout_ns, PyObject *can
     if status == WW_TIMED_OUT:
         refuse(status, f"call {state.info.number} has not ended within the time limit"
                        f"{', and was cancelled' if is_call else '; it goes on'}{say_if_starting(state.client)}")
-    return client_fail(python_core, status)
+    return client_fail(status)
 
 
 @cython.final
@@ -59,7 +59,7 @@ cdef class Ticket:
     """
     cdef object __weakref__
     cdef ticket_state *state
-    cdef call_form *form
+    cdef CallForm *form
     cdef list held # Memories that the call needs; or None
     cdef tuple results # None: not asked for yet
 
@@ -152,7 +152,7 @@ cdef class Ticket:
                                "it in its lane go on; the stream does not wait for it" if call.is_late else
                                f"call {number} has not come so far within the time limit; the stream does not wait for it")
             if status != WW_OK:
-                client_fail(python_core, status)
+                client_fail(status)
         finally:
             handle_return(&stream_class, call.stream)
 
@@ -167,7 +167,7 @@ cdef class Ticket:
         cdef int fd
         with nogil:
             status = ticket_state_fileno(state, &fd)
-        return fd if status == WW_OK else client_fail(python_core, status)
+        return fd if status == WW_OK else client_fail(status)
 
     def cancel(self):
         """Cancel the call.
@@ -185,7 +185,7 @@ cdef class Ticket:
     def done(self):
         """bool: the call has ended."""
         status = wait_first(ticket_state_of(self), 0)
-        return status == WW_OK if status in (WW_OK, WW_TIMED_OUT) else client_fail(python_core, status)
+        return status == WW_OK if status in (WW_OK, WW_TIMED_OUT) else client_fail(status)
 
     @property
     def started(self):
@@ -242,7 +242,7 @@ cdef object take_results(Ticket self):
             with nogil:
                 status = ticket_state_result(self.state, i, &value)
             check(status)
-            made.append(call_value_object(python_core, &value))
+            made.append(call_value_object(&value))
         if self.results is None: # no other thread was faster
             self.results = tuple(made)
         self.held = None

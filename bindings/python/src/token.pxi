@@ -28,9 +28,6 @@ cdef extern from "barrier.h":
 cdef extern from "channel.h":
     object channel_open_token(core *, const ww_token *, object which)
 
-cdef extern from "client.h":
-    object client_open_token(core *, const ww_token *)
-
 TOKEN_KINDS = ("", "memory", "timeline", "event", "barrier", "channel", "service", "pool", "work-queue")
 
 # Of the memory that was opened last: what is received one after the other is usually on the same device.
