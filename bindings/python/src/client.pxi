@@ -143,7 +143,8 @@ cdef uint32_t lane_of(lane) except? 0:
 
 @cython.final
 cdef class Client:
-    """Calls functions of a service: a process that runs them on arrays that stay where they are.
+    """Client(name, *, timeout=0.0, observe=False, group=None, broker=None, cancel=None)\n--\n
+    Calls functions of a service: a process that runs them on arrays that stay where they are.
 
     Parameters
     ----------

@@ -78,7 +78,11 @@ cdef bytes read_ids(ids):
 
 @cython.final
 cdef class Service:
-    """Functions that this process runs for others, on arrays that stay where they are.
+    """Service(name=None, *, device=None, mode=0o600, group=None, version='', functions_max=None, clients_max=None, \
+    clients_per_uid_max=None, calls_max=None, arguments_bytes=None, results_bytes=None, streams=None, \
+    memory_bytes_max=None, builtin_data=False, builtin_alloc=False, alloc_bytes_max=None, keep=0.0, after_streams=None, \
+    replace=False, broker=None, cancel=None)\n--\n
+    Functions that this process runs for others, on arrays that stay where they are.
 
     Parameters
     ----------
