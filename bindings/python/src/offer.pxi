@@ -229,7 +229,7 @@ cdef ww_status read_call(void *context, ww_call *call, ww_value *values) noexcep
 
 
 cdef bint is_closed_here() noexcept nogil:
-    return serving_now and serving_is_over(<Serving *>serving_now)
+    return serving_now and serving_is_closed(<Serving *>serving_now)
 
 
 cdef ww_status run_offer(void *context, ww_call *call) noexcept nogil:

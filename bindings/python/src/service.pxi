@@ -471,8 +471,8 @@ cdef struct Serving:
     PyObject *error # what a function raised that ends the serving, such as KeyboardInterrupt
 
 
-cdef bint serving_is_over(const Serving *serving) noexcept nogil:
-    return LOAD_POINTER(serving.object[0]) != serving.service or LOAD(serving.is_over[0])
+cdef bint serving_is_closed(const Serving *serving) noexcept nogil:
+    return LOAD_POINTER(serving.object[0]) != serving.service
 
 
 cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
@@ -490,7 +490,7 @@ cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noe
         serving_now = outer
         if serving.error:
             return STATUS_RAISED
-        if serving_is_over(serving):
+        if serving_is_closed(serving) or LOAD(serving.is_over[0]):
             return SERVICE_CLOSED
         spent_ns = wait_now_ns() - begin_ns
         if spent_ns >= timeout_ns:

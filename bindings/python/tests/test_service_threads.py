@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service.serve(threads=n)."""
 
+import signal
 import threading
 import time
 
@@ -88,6 +89,34 @@ def test_ctrl_c_interrupts_no_function_of_several_threads(device):
             assert may_end.is_set()
             interrupted()
             assert [ticket.result(LIMIT_S) for ticket in tickets] == [True, True]
+
+
+def test_ctrl_c_fails_no_calls(device):
+    """Those that come meanwhile run in this serve(), or in the next one."""
+    is_handled = threading.Event()
+
+    def handle(*unused):
+        is_handled.set()
+        raise KeyboardInterrupt
+
+    def interrupt():
+        interrupt_main_thread()
+        is_handled.wait(LIMIT_S)
+
+    with warpway.Service(device=device) as service:
+        service.offer("interrupt", "", interrupt)
+        service.offer("add", "i32 a, i32 b -> i32 sum", lambda a, b: a + b)
+        with warpway.Client(service.token()) as client:
+            tickets = [client.submit("interrupt"), client.submit("add", 1, 2)]
+            before = signal.signal(signal.SIGINT, handle)
+            try:
+                with pytest.raises(KeyboardInterrupt):
+                    service.serve(threads=2)
+            finally:
+                signal.signal(signal.SIGINT, before)
+            service.drain()
+            assert service.serve(LIMIT_S, threads=2) is True
+            assert [ticket.result(0) for ticket in tickets] == [None, 3]
 
 
 def test_ctrl_c_while_threads_are_started(device, monkeypatch):
