@@ -43,14 +43,15 @@ cdef Offer make_offer(Service service, str name, const char *signature, function
 
 # --- failures ---
 
-cdef ww_status tell_failure(ww_call *call, error) except? 0:
+cdef ww_status tell_failure(ww_call *const *calls, uint32_t count, error) except? 0:
     """CallError stands for WW_ERR_STATE, which functions in other languages fail with, too."""
     cdef ww_status status = WW_ERR_STATE
+    cdef uint32_t i
     is_own = isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM))
     if is_own and isinstance(error.status, int) and STATUS_RAISED + 3 < error.status < 0:
         status = error.status
     try:
-        message = str(error)
+        message = str(error)[:WW_ERROR_MESSAGE_BYTES] # a huge one takes long
     except Exception:
         message = ""
     if status == WW_ERR_STATE and not isinstance(error, <object>error_class(python_core, FUNCTION_FAILED)):
@@ -60,7 +61,9 @@ cdef ww_status tell_failure(ww_call *call, error) except? 0:
     if not message.isprintable():
         message = "".join([" " if one < " " or "\x7f" <= one < "\xa0" else one for one in message])
     plain = message.encode(errors="replace")[:WW_ERROR_MESSAGE_BYTES - 1].decode(errors="ignore").encode()
-    return ww_call_fail(call, status, <const char *>plain)
+    for i in range(count):
+        ww_call_fail(calls[i], status, <const char *>plain)
+    return status
 
 
 cdef void end_serving(error) noexcept:
@@ -73,20 +76,26 @@ cdef void end_serving(error) noexcept:
             ww_cancel_set(serving.cancel)
 
 
+cdef void report(error) noexcept:
+    """To sys.unraisablehook."""
+    raise error
+
+
 cdef ww_status fail(Offer offer, ww_call *const *calls, uint32_t count, error, bint is_raised) noexcept:
     """`is_raised`: by the function; else it returned it, for one of its calls."""
     cdef ww_status status = WW_ERR_STATE
     cdef uint32_t i
+    for i in range(count): # this stays if it cannot be told
+        ww_call_fail(calls[i], status, "the function raised an exception that cannot be told")
     try:
-        for i in range(count):
-            status = tell_failure(calls[i], error)
+        status = tell_failure(calls, count, error)
         if is_raised and not isinstance(error, Exception):
             end_serving(error)
         elif not isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM)):
             from logging import getLogger
             getLogger("warpway").error("the function '%s' of a service raised an exception", offer.name, exc_info=error)
-    except Exception:
-        raise
+    except Exception as other: # such as that of a filter of logging
+        report(other)
     except BaseException as other: # Ctrl-C, while a text was made or logged
         end_serving(other)
     return status

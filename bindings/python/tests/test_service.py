@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import struct
+import sys
 import threading
 import time
 import weakref
@@ -386,6 +387,42 @@ def test_exceptions_are_failures(device, raised, expected, words, caplog):
         assert service.functions()[0].failed == 1
         assert [record.name for record in caplog.records] == ([] if isinstance(raised, warpway.Error) else ["warpway"])
         assert all(record.exc_info[1] is raised for record in caplog.records)
+
+
+class Untold(Exception):
+    """Ctrl-C comes while its text is made."""
+
+    def __str__(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_a_failure_is_told(device):
+    def fail():
+        raise Untold
+
+    with warpway.Service(device=device) as service:
+        service.offer("fail", "", fail)
+        service.offer("fail_before", "", lambda: 1 / 0)
+        with warpway.Client(service.token()) as client:
+            client.submit("fail_before")
+            ticket = client.submit("fail")
+            with pytest.raises(KeyboardInterrupt):
+                service.serve()
+            with pytest.raises(warpway.CallError, match="cannot be told"):
+                ticket.result(LIMIT_S)
+
+
+def test_failure_that_cannot_be_logged_is_one(device, monkeypatch):
+    def refuse(record):
+        raise RuntimeError("not logged")
+
+    reported = []
+    monkeypatch.setattr(logging.getLogger("warpway"), "filters", [refuse])
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    with served(device, lambda service: service.offer("fail", "", lambda: 1 / 0)) as (_, client):
+        with pytest.raises(warpway.CallError, match="^ZeroDivisionError"):
+            client.fail()
+    assert [str(one.exc_value) for one in reported] == ["not logged"]
 
 
 def test_call_fail(device):
