@@ -294,7 +294,7 @@ cdef class Service:
         """Tell clients that all functions are offered."""
         apply_to_service(self, ww_service_start)
 
-    def serve(self, timeout=None, *, int threads=1, cancel=None):
+    def serve(self, timeout=None, *, threads=1, cancel=None):
         """Run functions for clients, in this thread or several others. Starts the service.
 
         Several threads may serve: then as many functions run at the same time, but of one lane of a
@@ -316,14 +316,14 @@ cdef class Service:
             True: the service was drained and no call is left, or it was closed. False: the time is over.
         """
         cdef uint64_t timeout_ns
-        cdef int is_over = 0
+        cdef int is_over = 0, count = index(threads)
         convert_timeout(timeout, &timeout_ns)
-        if threads < 1:
+        if count < 1:
             raise ValueError(f"threads is at least 1, not {threads}")
         service = <ww_service *>handle_borrow(self, &service_class)
         try:
-            if threads > 1:
-                return serve_by_threads(self, service, timeout_ns, threads, cancel)
+            if count > 1:
+                return serve_by_threads(self, service, timeout_ns, count, cancel)
             return serve_here(self, service, timeout_ns, &is_over, cancel)
         finally:
             handle_give_back(self, &service_class, service)

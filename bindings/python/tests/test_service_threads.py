@@ -61,8 +61,12 @@ def test_an_exception_in_a_thread_of_serve(device):
             assert threads_of_serve() == []
             assert [ticket.done for ticket in tickets] == [True, True]
             assert service.serve(0, threads=2) is False
-            with pytest.raises(ValueError, match="at least 1"):
-                service.serve(threads=0)
+
+
+@pytest.mark.parametrize("threads, error", [(0, ValueError), (2.0, TypeError)])
+def test_number_of_threads(device, threads, error):
+    with warpway.Service(device=device) as service, pytest.raises(error):
+        service.serve(0, threads=threads)
 
 
 def test_ctrl_c_interrupts_no_function_of_several_threads(device):
