@@ -201,8 +201,8 @@ cdef class Client:
     def __dealloc__(self):
         handle_close(self, &client_class)
 
-    def __getattr__(self, str name not None):
-        if name and name[0] != "_":
+    def __getattr__(self, name):
+        if not (<str>name).startswith("_"):
             try:
                 return find_function(self, name)
             except Exception as error:
@@ -241,7 +241,7 @@ cdef class Client:
         """
         return apply_function(find_function(self, name), arguments, keywords, True)
 
-    def function(self, str name not None, str signature=None, *, timeout=..., cancel=None):
+    def function(self, name, signature=None, *, timeout=..., cancel=None):
         """A function of the service, as a Function.
 
         Parameters
@@ -366,7 +366,7 @@ cdef class Client:
         return f"<warpway.Client of {text((<client_state *>self.object).name)}>"
 
 
-cdef Function find_function(Client self, name, str signature=None, timeout=..., cancel=None):
+cdef Function find_function(Client self, name, signature=None, timeout=..., cancel=None):
     """Of the same name; without a signature one that was found before will do."""
     cdef uint64_t timeout_ns
     if not isinstance(name, str):

@@ -17,7 +17,7 @@ cdef ww_status use_find(ww_client *client, void *call, uint64_t timeout_ns, ww_c
     return status if status != WW_OK else use_function_info(client, &args.found, 0, NULL)
 
 
-cdef Function make_function(client_state *state, str name, str signature, uint64_t timeout_ns, cancel):
+cdef Function make_function(client_state *state, name, signature, uint64_t timeout_ns, cancel):
     """`timeout_ns`: how long to wait until it is offered."""
     cdef Function made = Function.__new__(Function)
     cdef FindFunction call
@@ -81,7 +81,7 @@ cdef int read_after(value, Options *options) except -1:
     return 0
 
 
-cdef int read_option(Function self, Options *options, bint has_ticket, str key, value) except -1:
+cdef int read_option(Function self, Options *options, bint has_ticket, key, value) except -1:
     if key == "timeout":
         convert_timeout(value, &options.timeout_ns)
     elif key == "deadline":
@@ -251,7 +251,7 @@ cdef Function find_next(Function self, client_state *state, client_state **out_n
         error_raise_text(python_core, WW_ERR_ACCESS, "the call is not repeated: the server of '%s' has ended, and the "
                          "next one is of user %u, not %u; open the service anew if that is right", state.name,
                          call.found.uid, call.lost.uid)
-    found = make_function(call.next, self.name_, <str>self.form.text, options.timeout_ns, cancel)
+    found = make_function(call.next, self.name_, <object>self.form.text, options.timeout_ns, cancel)
     if not found.flags & WW_FUNCTION_IDEMPOTENT:
         raise (<object>error_class(python_core, WW_ERR_MISMATCH))(
             f"the call is not repeated: the next server does not offer '{self.name_}' as idempotent")
@@ -325,7 +325,7 @@ cdef class Function:
     cdef object __weakref__
     cdef client_state *state # a reference
     cdef CallForm *form # NULL: it was made by __new__() of object
-    cdef str name_
+    cdef object name_ # a str
     cdef uint32_t index
     cdef uint32_t flags # WW_FUNCTION_...
 

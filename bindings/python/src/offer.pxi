@@ -9,7 +9,7 @@
 cdef class Offer:
     """A function that a service offers."""
     cdef object function
-    cdef str name
+    cdef object name
     cdef CallForm *form
     cdef ww_device *device # where results are copied to
     cdef bint wants_call
@@ -20,7 +20,7 @@ cdef class Offer:
         handle_return(&device_class, self.device)
 
 
-cdef Offer make_offer(Service service, str name, const char *signature, function, bint is_batch):
+cdef Offer make_offer(Service service, name, const char *signature, function, bint is_batch):
     from inspect import Parameter, isasyncgenfunction, iscoroutinefunction, signature as signature_of
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called")

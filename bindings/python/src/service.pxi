@@ -156,18 +156,18 @@ cdef class Service:
         self.offers = []
         self.ready_fd = -1
 
-    def __init__(self, str name=None, *, device=None, mode=0o600, group=None, str version="", functions_max=None,
+    def __init__(self, name=None, *, device=None, mode=0o600, group=None, version="", functions_max=None,
                  clients_max=None, clients_per_uid_max=None, calls_max=None, arguments_bytes=None, results_bytes=None,
                  streams=None, memory_bytes_max=None, bint builtin_data=False, bint builtin_alloc=False,
                  alloc_bytes_max=None, keep=0.0, after_streams=None, bint replace=False, broker=None, cancel=None):
         cdef CreateService call
-        cdef const char *version_text
+        cdef char *version_text
         memset(&call, 0, sizeof(call))
         CLEAR(call.params)
         name_bytes = text_of(name, &call.name)
         convert_mode(mode, &call.params.mode)
         convert_group(group, &call.params.gid)
-        version_bytes = text_of(version, &version_text)
+        version_bytes = text_bytes(version, &version_text)
         if len(version_bytes) >= <Py_ssize_t>sizeof(call.params.version):
             raise ValueError(f"version has at most {sizeof(call.params.version) - 1} bytes, not '{version}'")
         memcpy(call.params.version, version_text, len(version_bytes))
@@ -210,7 +210,7 @@ cdef class Service:
             raise TypeError("the decorator needs a signature: @service.function('f32 a -> f32 b')")
         return lambda function: self.offer(function.__name__ if name is None else name, signature, function, **options)
 
-    def offer(self, str name not None, str signature not None, function, *, bint idempotent=False, bint enqueues=False,
+    def offer(self, name, signature, function, *, bint idempotent=False, bint enqueues=False,
               uids=None, gids=None, batch=None, batch_wait=0.0):
         """Offer a function to clients.
 
@@ -258,8 +258,8 @@ cdef class Service:
         cdef ww_service *service
         cdef Offer made
         cdef ww_status status
-        cdef const char *name_text
-        cdef const char *signature_text
+        cdef char *name_text
+        cdef char *signature_text
         if batch is None and batch_wait:
             raise ValueError("batch_wait is for a function that runs several calls at once: it needs batch=N")
         CLEAR(params)
@@ -273,7 +273,7 @@ cdef class Service:
         if gids is not None:
             params.gids = <const uint32_t *><const char *>gid_bytes
             params.gid_count = len(gid_bytes) // 4
-        name_bytes, signature_bytes = text_of(name, &name_text), text_of(signature, &signature_text)
+        name_bytes, signature_bytes = text_bytes(name, &name_text), text_bytes(signature, &signature_text)
         service = <ww_service *>handle_borrow(self, &service_class)
         try:
             made = make_offer(self, name, signature_text, function, batch is not None)

@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 import warpway
+from children import LIMIT_S
 from test_service import Stopper, array, saxpy_offer, served
 
 
@@ -48,6 +49,19 @@ def test_version_and_limits_are_told(device, request):
         warpway.Client(name)
     with pytest.raises(warpway.Timeout):
         warpway.Client(name, timeout=0.001)
+
+
+def test_names_of_a_subclass_of_str(device):
+    class Name(str):
+        pass
+
+    def offer(service):
+        service.offer(Name("negate"), Name("i32 a -> i32 b"), lambda a: -a)
+
+    with served(device, offer, version=Name("1")) as (_, client):
+        assert client.call(Name("negate"), 1, **{Name("timeout"): LIMIT_S}) == -1
+        assert client.function(Name("negate"), Name("i32 a -> i32 b"))(2) == -2
+        assert getattr(client, Name("negate"))(3) == -3
 
 
 @pytest.mark.parametrize("keep", [0.0, None])
