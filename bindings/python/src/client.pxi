@@ -102,7 +102,7 @@ cdef public object client_open_token(core *unused, const ww_token *token):
     memset(&call, 0, sizeof(call))
     CLEAR(call.params)
     call.token = token
-    made.object = open_client(&call, 0, None)
+    made.object, made.functions_ = open_client(&call, 0, None), {}
     return made
 
 
@@ -175,9 +175,6 @@ cdef class Client:
     cdef void *object # a client_state
     cdef dict functions_ # by their names
 
-    def __cinit__(self):
-        self.functions_ = {}
-
     def __init__(self, name, *, timeout=0.0, bint observe=False, group=None, broker=None, cancel=None):
         cdef uint64_t timeout_ns
         cdef OpenClient call
@@ -196,7 +193,7 @@ cdef class Client:
         finally:
             handle_return(&broker_class, call.broker)
         handle_close(self, &client_class)
-        self.object = state
+        self.object, self.functions_ = state, {}
 
     def __dealloc__(self):
         handle_close(self, &client_class)

@@ -64,6 +64,16 @@ def test_names_of_a_subclass_of_str(device):
         assert getattr(client, Name("negate"))(3) == -3
 
 
+def test_client_that_is_opened_anew(device):
+    def offer_of(number):
+        return lambda service: service.offer("number", "-> i32 a", lambda: number)
+
+    with served(device, offer_of(1)) as (_, client), served(device, offer_of(2)) as (second, _):
+        assert client.number() == 1
+        client.__init__(second.token())
+        assert client.number() == 2
+
+
 @pytest.mark.parametrize("keep", [0.0, None])
 def test_arrays_of_calls_are_kept_as_asked(device, broker, keep):
     with served(device, saxpy_offer, keep=keep) as (_, client):
