@@ -33,7 +33,8 @@
  *     - An object that was published is published; ww_broker_stat() shows both.
  *     - An object that a put replaced has ended.
  *     - The escrow of a token that was exported lasts for its full time, and with it the name of a
- *       barrier that was created.
+ *       barrier that was created. A delivery (WW_EXPORT_DELIVERY) stays in flight, but the next
+ *       equal export of this process gets it.
  *     - A use of a counted token that was imported is used up.
  *     - Tokens that were revoked are invalid.
  *     - If a rank of a barrier was taken, and another process got this member before it was taken

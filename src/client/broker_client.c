@@ -226,6 +226,30 @@ void ww_broker_client_note_delivery(struct ww_broker *broker)
 	pthread_mutex_unlock(&broker->lock);
 }
 
+void ww_broker_client_keep_export(struct ww_broker *broker, const struct ww_wire_export *export)
+{
+	pthread_mutex_lock(&broker->lock);
+	broker->unanswered = *export;
+	pthread_mutex_unlock(&broker->lock);
+}
+
+bool ww_broker_client_take_export(struct ww_broker *broker, struct ww_wire_export *export)
+{
+	struct ww_wire_export *former = &broker->unanswered;
+	bool is_equal;
+
+	pthread_mutex_lock(&broker->lock);
+	is_equal = former->access == export->access && former->uses == export->uses &&
+		former->escrow_ns == export->escrow_ns &&
+		memcmp(former->id, export->id, sizeof(former->id)) == 0;
+	if (is_equal) {
+		memcpy(export->secret, former->secret, sizeof(export->secret));
+		former->access = 0;
+	}
+	pthread_mutex_unlock(&broker->lock);
+	return is_equal;
+}
+
 uint64_t ww_broker_client_deliveries(struct ww_broker *broker)
 {
 	uint64_t deliveries;

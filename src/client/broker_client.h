@@ -59,7 +59,8 @@ struct ww_broker {
 	struct ww_holds holds;
 	uint64_t deliveries; /* exported, ever */
 	bool has_deliveries; /* some may be in flight: then it holds a reference of itself */
-	bool has_turn;       /* a thread waits for room in the quota */
+	struct ww_wire_export unanswered; /* see below; access 0: none */
+	bool has_turn;                    /* a thread waits for room in the quota */
 	pthread_cond_t turn_ended;
 
 	uint8_t packet[WW_WIRE_PACKET_BYTES]; /* that came; the leader's, without the lock */
@@ -151,6 +152,15 @@ bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_W
  * for the end of this process, so this broker stays open from now on.
  */
 void ww_broker_client_note_delivery(struct ww_broker *broker);
+
+/*
+ * The answer to such an export did not come, but the broker may have executed it. The next equal
+ * one takes the secret, and gets the same delivery: so none is in flight that nobody has.
+ */
+void ww_broker_client_keep_export(struct ww_broker *broker, const struct ww_wire_export *export);
+
+/* @export: without a secret. Return: whether there was one, whose secret it has now. */
+bool ww_broker_client_take_export(struct ww_broker *broker, struct ww_wire_export *export);
 
 /* How many were exported, ever. */
 uint64_t ww_broker_client_deliveries(struct ww_broker *broker);
