@@ -400,7 +400,7 @@ static bool copy_array(PyObject *self, PyObject *other)
 	call.source = (char *)ww_memory_pointer(from) + array_of(other)->offset;
 	call.bytes = (uint64_t)(element_count(array_of(self)) * element_bytes(array_of(self)));
 	if (status == WW_OK)
-		status = wait_run(core_of(self), run_copy, &call, WW_FOREVER, NULL);
+		status = wait_direct(run_copy, &call);
 	memory_return(to);
 	memory_return(from);
 	memory_end_write(target);

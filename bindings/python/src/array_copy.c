@@ -76,7 +76,7 @@ static ww_status run_copy(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 /* Return: a Memory; NULL with an exception. */
 static PyObject *copy_memory(struct core *core, struct copy_call *call)
 {
-	ww_status status = wait_run(core, run_copy, call, WW_FOREVER, NULL);
+	ww_status status = wait_direct(run_copy, call);
 	PyObject *made;
 
 	if (status != WW_OK)

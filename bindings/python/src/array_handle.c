@@ -73,7 +73,7 @@ PyObject *array_open_handle(PyObject *module, PyObject *arguments, PyObject *key
 	call.device = convert_device(core, which);
 	if (!call.device)
 		return NULL;
-	status = wait_run(core, run_open, &call, 0, NULL);
+	status = wait_direct(run_open, &call);
 	handle_return(&device_class, call.device);
 	if (status != WW_OK)
 		return error_raise(core, status);

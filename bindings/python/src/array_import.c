@@ -201,7 +201,7 @@ static PyObject *import_capsule(struct core *core, ww_device *device, PyObject *
 		return NULL;
 	/* The tensor is to be the memory's: no other thread may take it meanwhile. */
 	PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor");
-	status = wait_run(core, run_import, &call, 0, NULL);
+	status = wait_direct(run_import, &call);
 	if (status != WW_OK) {
 		PyCapsule_SetName(capsule, name);
 		record = *ww_error_last();

@@ -10,10 +10,8 @@
  */
 #include "barrier.h"
 
-#include <time.h>
 #include <unistd.h>
 
-#include "barrier_join.h"
 #include "token.h"
 
 struct barrier_handle {
@@ -152,37 +150,29 @@ static PyObject *barrier_get(PyObject *type, PyObject *arguments, PyObject *keyw
 /* --- joining and waiting --- */
 
 struct member_call {
-	struct barrier_join join;
+	ww_broker *broker;        /* a reference, or NULL */
+	char name[WW_NAME_BYTES]; /* "": by the token */
+	struct ww_token token;
+	uint32_t rank;
 	ww_barrier *barrier; /* a reference; NULL: to be joined first */
 	bool joins_only;
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static ww_status run_member(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status run_join(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct member_call *args = call;
-	uint64_t begin_ns = clock_ns();
-	uint64_t spent_ns;
 
-	if (!args->barrier) {
-		ww_status status = barrier_join_run(&args->join, timeout_ns, cancel);
+	if (args->name[0])
+		return ww_barrier_get(args->broker, args->name, args->rank, timeout_ns, cancel,
+			&args->barrier);
+	return ww_barrier_import(args->broker, &args->token, args->rank, timeout_ns, cancel,
+		&args->barrier);
+}
 
-		if (status != WW_OK)
-			return status;
-		args->barrier = args->join.barrier;
-	}
-	if (args->joins_only)
-		return WW_OK;
-	spent_ns = clock_ns() - begin_ns;
-	if (timeout_ns != WW_FOREVER)
-		timeout_ns = spent_ns < timeout_ns ? timeout_ns - spent_ns : 0;
+static ww_status run_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct member_call *args = call;
+
 	return ww_barrier_wait(args->barrier, timeout_ns, cancel);
 }
 
@@ -213,9 +203,9 @@ static bool begin(PyObject *self, struct member_call *call)
 	if (handle->base.object)
 		call->barrier = ww_barrier_ref(handle->base.object);
 	if (handle->broker)
-		call->join.broker = broker_class.ref(handle->broker);
-	memcpy(call->join.name, handle->name, sizeof(call->join.name));
-	call->join.token = handle->token;
+		call->broker = broker_class.ref(handle->broker);
+	memcpy(call->name, handle->name, sizeof(call->name));
+	call->token = handle->token;
 	handle->is_busy = true;
 	return true;
 }
@@ -225,34 +215,31 @@ static void end(PyObject *self, struct member_call *call)
 {
 	struct barrier_handle *handle = handle_of(self);
 
-	Py_BEGIN_ALLOW_THREADS
-	barrier_join_end(&call->join);
-	Py_END_ALLOW_THREADS
-	if (call->join.barrier)
-		call->barrier = call->join.barrier;
 	if (call->barrier && !handle->base.object && !handle->is_closed)
 		handle->base.object = ww_barrier_ref(call->barrier);
 	handle->is_busy = false;
 	handle_return(&barrier_class, call->barrier);
-	handle_return(&broker_class, call->join.broker);
+	handle_return(&broker_class, call->broker);
 }
 
 static PyObject *run_call(PyObject *self, struct member_call *call, uint64_t timeout_ns,
 	PyObject *cancel)
 {
 	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
+	uint64_t begin_ns = wait_now_ns();
 	struct core *core = core_of(self);
-	ww_status status;
+	ww_status status = WW_OK;
 
 	if (!begin(self, call))
 		return NULL;
-	call->join.has_cancel = cancel && cancel != Py_None && !wait_is_watched();
-	status = wait_run(core, run_member, call, timeout_ns, cancel);
+	if (!call->barrier)
+		status = wait_run(core, run_join, call, timeout_ns, cancel);
+	if (status == WW_OK && !call->joins_only)
+		status = wait_timed(core, run_wait, call, wait_left_ns(begin_ns, timeout_ns),
+			cancel);
 	if (status == WW_OK)
 		status = ww_barrier_info_get(call->barrier, &info);
-	if (status < 0 && call->join.has_record)
-		error_raise_record(core, &call->join.record);
-	else if (status != WW_OK)
+	if (status != WW_OK)
 		error_raise(core, status);
 	end(self, call);
 	return status == WW_OK ? PyLong_FromUnsignedLong(info.rank) : NULL;
@@ -261,7 +248,7 @@ static PyObject *run_call(PyObject *self, struct member_call *call, uint64_t tim
 static PyObject *barrier_wait(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"timeout", "cancel", NULL};
-	struct member_call call = {.join = {.rank = WW_BARRIER_ANY_RANK}};
+	struct member_call call = {.rank = WW_BARRIER_ANY_RANK};
 	uint64_t timeout_ns = WW_FOREVER;
 	PyObject *cancel = NULL;
 
@@ -303,21 +290,21 @@ static int convert_rank(PyObject *value, void *out_rank)
 static PyObject *barrier_join_method(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"rank", "timeout", "cancel", NULL};
-	struct member_call call = {.join = {.rank = WW_BARRIER_ANY_RANK}, .joins_only = true};
+	struct member_call call = {.rank = WW_BARRIER_ANY_RANK, .joins_only = true};
 	bool is_member = handle_of(self)->base.object;
 	uint64_t timeout_ns = WW_FOREVER;
 	PyObject *cancel = NULL, *rank;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&O&$O:join", names, convert_rank,
-		    &call.join.rank, convert_timeout, &timeout_ns, &cancel))
+		    &call.rank, convert_timeout, &timeout_ns, &cancel))
 		return NULL;
 	rank = run_call(self, &call, timeout_ns, cancel);
-	if (!rank || !is_member || call.join.rank == WW_BARRIER_ANY_RANK ||
-		PyLong_AsUnsignedLong(rank) == call.join.rank)
+	if (!rank || !is_member || call.rank == WW_BARRIER_ANY_RANK ||
+		PyLong_AsUnsignedLong(rank) == call.rank)
 		return rank;
 	error_raise_text(core_of(self), WW_ERR_STATE,
 		"this Barrier has joined before, with rank %lu: it cannot become rank %u",
-		PyLong_AsUnsignedLong(rank), (unsigned)call.join.rank);
+		PyLong_AsUnsignedLong(rank), (unsigned)call.rank);
 	Py_DECREF(rank);
 	return NULL;
 }

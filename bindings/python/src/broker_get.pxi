@@ -18,14 +18,20 @@ cdef struct Get:
     ww_timeline *timeline
 
 
+cdef ww_status leave_get(ww_status status) noexcept nogil:
+    """For wait_timed(): most names are there, so the first slice asks from the main thread. Another one would ask anew.
+    A request inside of the call may be too late for a slice, but not for the call."""
+    return WAIT_LEFT if status == WW_ERR_NO_BROKER and wait_may_leave() else wait_leave(status)
+
+
 cdef ww_status run_get(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
     args = <Get *>call
     if args.info.kind == WW_OBJECT_TIMELINE:
-        return ww_timeline_get(args.broker, args.name, timeout_ns, cancel, &args.timeline)
+        return leave_get(ww_timeline_get(args.broker, args.name, timeout_ns, cancel, &args.timeline))
     if args.info.kind != WW_OBJECT_MEMORY:
         return WW_OK # it is got when this process joins
-    return ww_memory_get(args.device, args.broker, args.name, &args.params, timeout_ns, cancel, &args.memory,
-                         &args.info)
+    return leave_get(ww_memory_get(args.device, args.broker, args.name, &args.params, timeout_ns, cancel, &args.memory,
+                                   &args.info))
 
 
 cdef ww_status run_await(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
@@ -34,7 +40,7 @@ cdef ww_status run_await(void *call, uint64_t timeout_ns, ww_cancel *cancel) noe
     cdef ww_status status = ww_memory_get(args.device, args.broker, args.name, NULL, timeout_ns, cancel, &args.memory,
                                           NULL)
     args.memory = ww_memory_unref(args.memory)
-    return WW_OK if status == WW_ERR_UNSUPPORTED else status
+    return WW_OK if status == WW_ERR_UNSUPPORTED else leave_get(status)
 
 
 cdef ww_status look(Get *call) noexcept:
@@ -53,7 +59,7 @@ cdef ww_status look_in_time(Get *call, uint64_t timeout_ns, PyObject *cancel) ex
             return status
         if not call.device:
             call.device = convert_device(python_core, "host")
-        status = wait_run(python_core, run_await, call, wait_left_ns(begin_ns, timeout_ns), cancel)
+        status = wait_timed(python_core, run_await, call, wait_left_ns(begin_ns, timeout_ns), cancel)
         if status != WW_OK:
             return status
 
@@ -104,7 +110,7 @@ cdef ww_status get_object(Get *call, device, uint64_t timeout_ns, cancel) except
     else:
         call.device = convert_device(python_core, "host" if device is None else device)
         call.info.kind = WW_OBJECT_MEMORY
-        status = wait_run(python_core, run_get, call, timeout_ns, <PyObject *>cancel)
+        status = wait_timed(python_core, run_get, call, timeout_ns, <PyObject *>cancel)
         if status != WW_ERR_UNSUPPORTED:
             return status
         # If it is no memory: what else. If another thread of this process puts it, it may be gone for a moment, since
@@ -117,7 +123,7 @@ cdef ww_status get_object(Get *call, device, uint64_t timeout_ns, cancel) except
         refuse(WW_ERR_UNSUPPORTED, f"'{text(call.name)}' is of a kind that cannot be got by its name from Python")
     if call.info.kind != WW_OBJECT_MEMORY and call.params.flags & WW_GET_FROM_OWNER:
         refuse(WW_ERR_UNSUPPORTED, f"'{text(call.name)}' is no memory, and only memory can be got with owner")
-    return wait_run(python_core, run_get, call, wait_left_ns(begin_ns, timeout_ns), <PyObject *>cancel)
+    return wait_timed(python_core, run_get, call, wait_left_ns(begin_ns, timeout_ns), <PyObject *>cancel)
 
 
 cdef object_of_call(Broker self, name, Get *call):

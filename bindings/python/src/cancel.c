@@ -76,7 +76,7 @@ static PyType_Slot slots[] = {
 		DOC("Cancel()\n--\n\n"
 		    "A flag that ends calls which wait in other threads.\n\n"
 		    "Pass it as ``cancel=`` to any call that waits. In the main thread a signal handler that\n"
-		    "raises an exception, such as that of Ctrl-C, ends every wait without it.")},
+		    "raises an exception, such as that of Ctrl-C, ends every wait within 0.1 s without it.")},
 	{Py_tp_new, cancel_new},
 	{Py_tp_dealloc, cancel_dealloc},
 	{Py_tp_methods, methods},

@@ -162,7 +162,7 @@ static ww_status take_in_time(struct core *core, struct take_call *call, uint64_
 	Py_END_ALLOW_THREADS
 	if ((status != WW_TIMED_OUT && status != WW_ERR_STATE) || timeout_ns == 0)
 		return status;
-	return wait_run(core, run_take, call, wait_left_ns(begin_ns, timeout_ns), cancel);
+	return wait_timed(core, run_take, call, wait_left_ns(begin_ns, timeout_ns), cancel);
 }
 
 /* What an acquire() waited for, which the library has recorded. */

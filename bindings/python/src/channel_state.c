@@ -727,7 +727,7 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 		if (is_retiring && cancel && ww_cancel_is_set(cancel))
 			return WW_CANCELLED;
 	} while (is_retiring && spent_ns < timeout_ns);
-	return status;
+	return is_retiring && wait_may_leave() ? WAIT_LEFT : status;
 }
 
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,

@@ -115,7 +115,7 @@ static PyObject *wait_for(struct core *core, PyObject *channels, uint64_t timeou
 	ww_status status;
 
 	if (any_begin(core, &call, channels)) {
-		status = wait_run(core, run_any, &call, timeout_ns, cancel);
+		status = wait_timed(core, run_any, &call, timeout_ns, cancel);
 		if (status == WW_OK)
 			found = call.all[call.found].object;
 		else if (status == WW_TIMED_OUT)

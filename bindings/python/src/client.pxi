@@ -49,7 +49,7 @@ cdef ww_status run_client_use(void *call, uint64_t timeout_ns, ww_cancel *cancel
 cdef ww_status use_client(client_state *state, client_fn use, void *call, uint64_t timeout_ns, cancel) except? -1:
     cdef ClientUse args
     args.state, args.use, args.call = state, use, call
-    return wait_run(python_core, run_client_use, &args, timeout_ns, <PyObject *>cancel)
+    return wait_timed(python_core, run_client_use, &args, timeout_ns, <PyObject *>cancel)
 
 
 cdef object client_fail(ww_status status):

@@ -187,9 +187,12 @@ extern PyMemberDef handle_members[]; /* for Py_tp_members: weak references */
  */
 typedef ww_status (*wait_fn)(void *call, uint64_t timeout_ns, ww_cancel *cancel);
 
+/* Runs @fn without the GIL, without time to wait or a ww_cancel: no signal ends it. */
+ww_status wait_direct(wait_fn fn, void *call);
+
 /*
- * Runs @fn without the GIL. In the main thread a signal with a handler ends the wait; then Python's
- * handlers run, and if none of them raises an exception @fn runs again for the rest of the time.
+ * Runs @fn without the GIL. If this is the main thread, another thread runs it meanwhile: then
+ * Python's handlers of signals run within 50 ms, and an exception of one ends the wait.
  * @cancel: an instance of CORE_CANCEL that ends the wait instead; NULL or None: there is none
  * Return: the status of @fn; STATUS_RAISED.
  */
@@ -202,17 +205,44 @@ ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_n
  */
 ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel);
 
+/*
+ * The same for a call without a limit that a ww_cancel may end and that may then be made again:
+ * this thread runs it. Only if it lasts for 10 to 20 ms, it ends, and another thread makes it.
+ */
+ww_status wait_watched(struct core *core, wait_fn fn, void *call, PyObject *cancel);
+
+/*
+ * The same for a call that has no effect when it ends with WW_TIMED_OUT: the main thread runs it
+ * again and again, for 40 ms at most.
+ */
+ww_status wait_timed(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
+	PyObject *cancel);
+
+/*
+ * Whether that is so now, and another slice follows. @fn may then return WAIT_LEFT, without an
+ * effect, if slices would lose something: wait_run() does the rest. No status of the library.
+ */
+bool wait_may_leave(void);
+#define WAIT_LEFT (INT32_MIN + 2)
+
+/* For @fn that polls, less often the longer it lasts: slices would cost more. @status: its own */
+static inline ww_status wait_leave(ww_status status)
+{
+	return status == WW_TIMED_OUT && wait_may_leave() ? WAIT_LEFT : status;
+}
+
+/* As wait_timed(), and every thread runs @fn again and again. */
+ww_status wait_in_slices(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
+	PyObject *cancel);
+
 /* Of CLOCK_MONOTONIC. */
 uint64_t wait_now_ns(void);
 /* What is left of a limit. At least 1 if it is not 0, which means to the library not to wait. */
 uint64_t wait_left_ns(uint64_t begin_ns, uint64_t timeout_ns);
 
-/* Whether wait_run() in this thread is ended by signals: it is the main thread. */
-bool wait_is_watched(void);
-
 /* A thread that gets no signals: these are for Python's threads. Return: whether it runs. */
 bool thread_start(pthread_t *out_thread, void *(*function)(void *), void *context);
-/* Sets a flag of CORE_CANCEL, also for the wait of the main thread. With the GIL. */
+/* Sets a flag of CORE_CANCEL, also for a wait of the main thread. With the GIL. */
 void wait_cancel(ww_cancel *flag);
 
 /* --- callback.c: calls of Python from threads of the library or a driver --- */

@@ -33,8 +33,13 @@ cdef extern from "token.h":
     void handle_return(const handle_class *, void *)
     void handle_give_back(object, const handle_class *, void *)
     void handle_close(object, const handle_class *)
+    ww_status wait_direct(wait_fn, void *)
     ww_status wait_run(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000 # STATUS_RAISED
-    bint wait_is_watched()
+    ww_status wait_timed(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000
+    ww_status wait_in_slices(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000
+    ww_status wait_leave(ww_status) nogil
+    bint wait_may_leave() nogil
+    const ww_status WAIT_LEFT
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL
     void *convert_handle(core *, int type, const handle_class *, object) except NULL

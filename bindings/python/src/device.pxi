@@ -128,7 +128,7 @@ cdef class Device:
         cdef FreeBytes call
         call.device = <ww_device *>handle_borrow(self, &device_class)
         try:
-            check(wait_run(python_core, run_device_free_bytes, &call, 0, NULL))
+            check(wait_direct(run_device_free_bytes, &call))
         finally:
             handle_return(&device_class, call.device)
         return call.bytes

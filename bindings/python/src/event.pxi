@@ -19,7 +19,7 @@ cdef ww_status run_event_handle_open(void *call, uint64_t timeout_ns, ww_cancel 
 
 
 cdef ww_status run_event_synchronize(void *event, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
-    return ww_event_synchronize(<ww_event *>event, timeout_ns, cancel)
+    return wait_leave(ww_event_synchronize(<ww_event *>event, timeout_ns, cancel))
 
 
 cdef ww_status run_event_export(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
@@ -30,7 +30,7 @@ cdef ww_status run_event_export(void *call, uint64_t timeout_ns, ww_cancel *canc
 cdef ww_event *open_event(device, EventOpen *call, wait_fn run) except NULL:
     call.device = convert_device(python_core, device)
     try:
-        check(wait_run(python_core, run, call, 0, NULL))
+        check(wait_direct(run, call))
     finally:
         handle_return(&device_class, call.device)
     return call.event
@@ -133,7 +133,7 @@ cdef class Event:
         convert_timeout(timeout, &timeout_ns)
         event = handle_borrow(self, &event_class)
         try:
-            check(wait_run(python_core, run_event_synchronize, event, timeout_ns, <PyObject *>cancel))
+            check(wait_timed(python_core, run_event_synchronize, event, timeout_ns, <PyObject *>cancel))
         finally:
             handle_return(&event_class, event)
 

@@ -242,7 +242,7 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	call.device = convert_device(core, which);
 	if (!call.device)
 		return NULL;
-	status = wait_run(core, run_create, &call, 0, NULL);
+	status = wait_direct(run_create, &call);
 	handle_return(&device_class, call.device);
 	if (status != WW_OK)
 		return error_raise(core, status);
@@ -351,7 +351,7 @@ static void memory_dealloc(PyObject *self)
 
 static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	return ww_stream_synchronize(stream, timeout_ns, cancel);
+	return wait_leave(ww_stream_synchronize(stream, timeout_ns, cancel));
 }
 
 /* A slice is released in the order of the stream; for other memory the stream is waited for. */
@@ -363,7 +363,7 @@ static ww_status release_after(struct core *core, ww_memory *memory, ww_stream *
 	if (status != WW_OK)
 		return status;
 	if (!(info.flags & WW_MEMORY_IS_SLICE))
-		return wait_run(core, run_synchronize, stream, WW_FOREVER, NULL);
+		return wait_timed(core, run_synchronize, stream, WW_FOREVER, NULL);
 	Py_BEGIN_ALLOW_THREADS
 	status = ww_pool_release(ww_memory_ref(memory), stream);
 	if (status != WW_OK)

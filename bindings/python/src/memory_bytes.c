@@ -40,7 +40,7 @@ static int copy_buffer(PyObject *self, wait_fn fn, Py_buffer *buffer, uint64_t o
 	ww_status status = STATUS_RAISED;
 
 	if (call.memory)
-		status = wait_run(core_of(self), fn, &call, timeout_ns, cancel);
+		status = wait_timed(core_of(self), fn, &call, timeout_ns, cancel);
 	memory_return(call.memory);
 	PyBuffer_Release(buffer);
 	if (status == WW_OK)

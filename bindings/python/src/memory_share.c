@@ -28,7 +28,7 @@ static ww_status export_once(struct core *core, struct export_call *call,
 	const struct ww_memory_info *info, PyObject *cancel)
 {
 	return info->flags & WW_MEMORY_IS_SLICE ? wait_brief(core, run_export, call, cancel)
-						: wait_run(core, run_export, call, 0, cancel);
+						: wait_watched(core, run_export, call, cancel);
 }
 
 /* Without an access: as the Memory has it; what is sealed in its broker is exported for reading. */

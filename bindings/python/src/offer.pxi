@@ -72,8 +72,6 @@ cdef void end_serving(error) noexcept:
     if serving and not serving.error:
         Py_INCREF(error)
         serving.error = <PyObject *>error
-        if serving.cancel and wait_is_watched():
-            ww_cancel_set(serving.cancel)
 
 
 cdef void report(error) noexcept:

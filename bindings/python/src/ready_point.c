@@ -277,7 +277,7 @@ ww_status ready_point_wait(struct core *core, const struct ready_point *point, w
 	call.timeline = handle_borrow(point->timeline, &timeline_class);
 	if (!call.timeline)
 		return STATUS_RAISED;
-	status = wait_run(core, run_wait, &call, timeout_ns, cancel);
+	status = wait_timed(core, run_wait, &call, timeout_ns, cancel);
 	handle_return(&timeline_class, call.timeline);
 	return status;
 }

@@ -467,7 +467,6 @@ cdef struct Serving:
     ww_service *service
     void **object # of its Service: another one there is, or none: it was closed
     int *is_over
-    ww_cancel *cancel # of this wait, or NULL
     PyObject *error # what a function raised that ends the serving, such as KeyboardInterrupt
 
 
@@ -476,26 +475,16 @@ cdef bint serving_is_closed(const Serving *serving) noexcept nogil:
 
 
 cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
-    """Serves for SERVE_NS at a time, to learn that it is to stop."""
-    cdef uint64_t begin_ns = wait_now_ns(), spent_ns = 0, left_ns
-    cdef ww_status status = WW_TIMED_OUT
+    """For a slice of time, to learn that it is to stop."""
+    cdef ww_status status
     global serving_now
     cdef void *outer = serving_now
-    serving = <Serving *>call
-    while status == WW_TIMED_OUT:
-        left_ns = timeout_ns if timeout_ns == WW_FOREVER else timeout_ns - spent_ns
-        serving.cancel = cancel
-        serving_now = serving
-        status = ww_service_serve(serving.service, min(left_ns, <uint64_t>SERVE_NS), cancel)
-        serving_now = outer
-        if serving.error:
-            return STATUS_RAISED
-        if serving_is_closed(serving) or LOAD(serving.is_over[0]):
-            return SERVICE_CLOSED
-        spent_ns = wait_now_ns() - begin_ns
-        if spent_ns >= timeout_ns:
-            break
-    return status
+    serving_now = serving = <Serving *>call
+    status = ww_service_serve(serving.service, timeout_ns, cancel)
+    serving_now = outer
+    if serving.error:
+        return STATUS_RAISED
+    return SERVICE_CLOSED if serving_is_closed(serving) or LOAD(serving.is_over[0]) else status
 
 
 cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int *is_over, cancel) except -1:
@@ -507,7 +496,7 @@ cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int
     serving.service = service
     check(ww_service_start(service))
     try:
-        status = wait_run(python_core, run_serve, &serving, timeout_ns, <PyObject *>cancel)
+        status = wait_in_slices(python_core, run_serve, &serving, timeout_ns, <PyObject *>cancel)
         if serving.error:
             raise <object>serving.error
     finally:

@@ -209,14 +209,14 @@ static void stream_dealloc(PyObject *self)
 
 static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	return ww_stream_synchronize(stream, timeout_ns, cancel);
+	return wait_leave(ww_stream_synchronize(stream, timeout_ns, cancel));
 }
 
 /* Return: a status; STATUS_RAISED. */
 static ww_status synchronize(PyObject *self, ww_stream *stream, uint64_t timeout_ns,
 	PyObject *cancel)
 {
-	ww_status status = wait_run(core_of(self), run_synchronize, stream, timeout_ns, cancel);
+	ww_status status = wait_timed(core_of(self), run_synchronize, stream, timeout_ns, cancel);
 
 	handle_return(&stream_class, stream);
 	if (status == STATUS_RAISED)

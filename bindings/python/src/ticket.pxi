@@ -12,7 +12,7 @@ cdef struct TicketWait:
 
 
 cdef ww_status run_ticket_wait(void *state, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
-    return ticket_state_wait(<ticket_state *>state, timeout_ns, cancel)
+    return wait_leave(ticket_state_wait(<ticket_state *>state, timeout_ns, cancel))
 
 
 cdef ww_status run_ticket_stream_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
@@ -35,8 +35,8 @@ cdef object ticket_wait(object ticket, uint64_t timeout_ns, PyObject *cancel, c_
     try:
         status = wait_first(state, timeout_ns)
         if status == WW_TIMED_OUT and timeout_ns > TICKET_FIRST_NS:
-            status = wait_run(python_core, run_ticket_wait, state,
-                              timeout_ns if timeout_ns == WW_FOREVER else timeout_ns - TICKET_FIRST_NS, cancel)
+            status = wait_timed(python_core, run_ticket_wait, state,
+                                timeout_ns if timeout_ns == WW_FOREVER else timeout_ns - TICKET_FIRST_NS, cancel)
     finally:
         if status != WW_OK and is_call:
             with nogil:
@@ -145,7 +145,7 @@ cdef class Ticket:
         call.is_late = False
         call.stream = convert_stream(python_core, NULL, stream)
         try:
-            status = wait_run(python_core, run_ticket_stream_wait, &call, timeout_ns, <PyObject *>cancel)
+            status = wait_timed(python_core, run_ticket_stream_wait, &call, timeout_ns, <PyObject *>cancel)
             if status == WW_TIMED_OUT:
                 number = call.state.info.number
                 refuse(status, f"the deadline of call {number} has passed, and the server has not answered, or calls before "

@@ -192,7 +192,7 @@ cdef class Timeline:
             if not call.stream:
                 status = ww_timeline_query(call.timeline, call.value)
             if status == WW_NOT_READY:
-                status = wait_run(python_core, run_timeline_wait, &call, timeout_ns, <PyObject *>cancel)
+                status = wait_timed(python_core, run_timeline_wait, &call, timeout_ns, <PyObject *>cancel)
             check(status)
         finally:
             end_use(&call)

@@ -162,19 +162,21 @@ static bool is_any_closed(struct turns *const *all, uint32_t count)
 	return false;
 }
 
-/* Comes to the front, or until @until_ns. Return: whether it has. */
-static bool turn_wait(struct turns *turns, struct turn *turn, uint64_t until_ns)
+/* Comes to the front, or until @until_ns. Return: WW_OK; WW_TIMED_OUT; WAIT_LEFT. */
+static ww_status turn_wait(struct turns *turns, struct turn *turn, uint64_t until_ns)
 {
-	bool is_first;
+	ww_status status = WAIT_LEFT;
 
 	pthread_mutex_lock(&turns->lock);
-	if (!turn->is_queued)
-		turn_begin(turns, turn);
-	while (turns->first != turn && turn_sleep(turns, turn, until_ns))
-		;
-	is_first = turns->first == turn;
+	if (turn->is_queued || !turns->first || !wait_may_leave()) {
+		if (!turn->is_queued)
+			turn_begin(turns, turn);
+		while (turns->first != turn && turn_sleep(turns, turn, until_ns))
+			;
+		status = turns->first == turn ? WW_OK : WW_TIMED_OUT;
+	}
 	pthread_mutex_unlock(&turns->lock);
-	return is_first;
+	return status;
 }
 
 /* Comes to the front of each queue. */
@@ -182,12 +184,15 @@ static ww_status turns_await(struct turns *const *all, uint32_t count, struct tu
 	uint64_t end_ns, ww_cancel *cancel)
 {
 	uint64_t now_ns = wait_now_ns();
+	ww_status status;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (turns_are_inherited(all[i]))
 			continue;
-		while (!turn_wait(all[i], &mine[i],
-			now_ns + LOOK_NS < end_ns ? now_ns + LOOK_NS : end_ns)) {
+		while ((status = turn_wait(all[i], &mine[i],
+				now_ns + LOOK_NS < end_ns ? now_ns + LOOK_NS : end_ns)) != WW_OK) {
+			if (status == WAIT_LEFT)
+				return status;
 			if (is_any_closed(all, count))
 				return TURNS_CLOSED;
 			if (ww_cancel_is_set(cancel))

@@ -68,8 +68,8 @@ void turns_leave(struct turns *turns);
  * @end_ns:  CLOCK_MONOTONIC; 0: the call does not wait
  *
  * Return: WW_OK: this thread uses them all; WW_TIMED_OUT: it does, too, but end_ns has passed, so
- *         it only looks; WW_CANCELLED, TURNS_CLOSED: it uses none. After turns_leave() of each,
- *         turns_end() follows.
+ *         it only looks; WW_CANCELLED, TURNS_CLOSED, WAIT_LEFT: it uses none. After turns_leave()
+ *         of each, turns_end() follows.
  */
 ww_status turns_enter_to_wait(struct turns *const *all, uint32_t count, struct turn *mine,
 	uint64_t end_ns, ww_cancel *cancel);

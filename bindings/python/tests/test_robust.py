@@ -5,10 +5,12 @@ import gc
 import importlib.util
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S, run_python
-from waits import in_thread, interrupt_main_thread, interrupted, when_main_thread_sleeps
+from waits import in_thread, interrupt_main_thread, interrupted, until, when_main_thread_sleeps
 
 # One seed in each run of the tests; another one by WW_TEST_SEED.
 SEED = int(os.environ.get("WW_TEST_SEED", "1"))
@@ -223,11 +225,91 @@ def send(number):
 
 @pytest.fixture
 def handlers():
-    numbers = (signal.SIGINT, signal.SIGUSR1)
+    numbers = (signal.SIGINT, signal.SIGUSR1, signal.SIGALRM)
     former = [signal.getsignal(number) for number in numbers]
     yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
     for number, handler in zip(numbers, former):
         signal.signal(number, handler)
+
+
+def waits_of(device):
+    """Calls that wait for ever, without and with a broker."""
+    name = f"{device}-never"
+    with warpway.Timeline() as timeline, warpway.Channel(None, 3, "int32", device=device, kind="host") as channel, \
+            warpway.Broker() as broker, warpway.Channel.get(channel.token()) as consumer:
+        yield lambda **limit: timeline.wait(1, **limit)
+        yield consumer.receive
+        yield lambda **limit: broker.get(name, **limit)
+
+
+def test_signal_that_another_thread_gets(handlers, device):
+    def fail(*_unused):
+        raise LookupError("handled")
+
+    signal.signal(signal.SIGUSR1, fail)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    try:
+        for wait in waits_of(device):
+            sent = when_main_thread_sleeps(
+                lambda: (signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1]),
+                         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)))
+            with pytest.raises(LookupError, match="handled"):
+                wait(timeout=LIMIT_S)
+            sent()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+
+
+def test_signals_just_before_waits(handlers, device):
+    """1,000, of which some come when the wait has just begun."""
+    def fail(*_unused):
+        raise LookupError("handled")
+
+    signal.signal(signal.SIGALRM, fail)
+    for wait in waits_of(device):
+        for count in range(334):
+            with pytest.raises(LookupError, match="handled"):
+                signal.setitimer(signal.ITIMER_REAL, (count % 50 + 1) / 1e6)
+                wait(timeout=LIMIT_S)
+
+
+def test_idle_wait_costs_little(device):
+    """At most 100 sleeps a second, of 50 us each: half a per cent of a core.
+
+    If WW_TEST_TIMES is set, the CPU time of all threads is judged, too. A busy machine makes each sleep cost more.
+    """
+    for wait in waits_of(device):
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        with pytest.raises((warpway.Timeout, warpway.NotFound)):
+            wait(timeout=2)
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        assert after.ru_nvcsw - before.ru_nvcsw <= 2 * 100
+        if "WW_TEST_TIMES" in os.environ:
+            assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 2 * 0.005
+
+
+def test_what_a_wait_received_before_a_handler_raised_is_not_lost(handlers, device):
+    """Another thread waits, too, so the main thread's wait stands in a queue. The handler publishes a frame for each."""
+    with warpway.WorkQueue(None, 3, "int32", device=device, kind="host") as producer, \
+            warpway.WorkQueue.get(producer.token()) as consumer:
+        def publish(*_unused):
+            for _ in range(2):
+                producer.acquire().publish()
+            until(lambda: producer.available == 0)
+            raise LookupError("handled")
+
+        def first(*_unused):  # perhaps the main thread did not stand in the queue yet
+            signal.signal(signal.SIGUSR1, publish)
+            send(signal.SIGUSR1)
+
+        signal.signal(signal.SIGUSR1, first)
+        other = in_thread(consumer.receive)
+        send(signal.SIGUSR1)
+        with pytest.raises(LookupError, match="handled"):
+            consumer.receive(timeout=LIMIT_S)
+        other().acknowledge()
+        consumer.receive(timeout=LIMIT_S).acknowledge()
 
 
 @pytest.mark.parametrize("by", ["handler", "thread"])
@@ -297,6 +379,32 @@ def test_interrupt_of_an_export_that_a_stopped_broker_holds_up(handlers, device)
         finally:
             os.kill(daemon, signal.SIGCONT)
         assert array.token().open().nbytes == 4
+
+
+def test_signals_while_a_stopped_broker_holds_up_an_export(handlers, device):
+    """The export is made again when the handlers have run. It is one token all the same."""
+    handled = []
+    signal.signal(signal.SIGALRM, lambda *_unused: handled.append(1))
+    with warpway.Broker() as broker, warpway.empty(4, "uint8", device=device) as array:
+        broker.put("sent", array)
+        daemon = broker.info().pid
+
+        def sent():
+            return [one for one in broker.in_flight() if one.object_id == broker.stat("sent").object_id]
+
+        def go_on():
+            until(lambda: len(handled) > 20)
+            os.kill(daemon, signal.SIGCONT)
+
+        os.kill(daemon, signal.SIGSTOP)
+        gone_on = in_thread(go_on)
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        token = array.token(uses=1)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        gone_on()
+        assert len(sent()) == 1
+        assert token.open().nbytes == 4
+        assert sent() == []
 
 
 # --- functions that the library calls ---

@@ -563,6 +563,32 @@ def test_ctrl_c_in_a_function_ends_serving(device):
                 result()
 
 
+def test_a_reply_comes_in_spite_of_signals(device):
+    """The main thread waits for it, whose handlers return."""
+    handled, calls = [], []
+
+    def offer(service):
+        @service.function("")
+        def wait():
+            calls.append(1)
+            until(lambda: len(handled) > 20)
+
+    former = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+    try:
+        with warpway.Service(device=device) as service:
+            offer(service)
+            with warpway.Client(service.token()) as client:
+                serving = in_thread(service.serve, timeout=LIMIT_S)
+                signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+                assert client.wait() is None
+                service.drain()
+                assert serving() is True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    assert calls == [1]
+
+
 def test_a_function_that_waits_itself(device):
     """In the main thread a wait inside a wait, which a signal without an exception does not end."""
     calls = []

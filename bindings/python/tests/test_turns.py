@@ -8,6 +8,7 @@ must end within LATE_S: a busy machine may stop a process for longer, so other r
 import contextlib
 import math
 import os
+import signal
 import threading
 import time
 
@@ -16,7 +17,7 @@ import pytest
 
 import warpway
 from children import LIMIT_S
-from waits import in_thread, interrupted, until
+from waits import in_thread, interrupted, until, when_main_thread_sleeps
 
 WAITERS = 24
 CALLS = 10
@@ -120,6 +121,23 @@ def test_signal_ends_a_wait_for_a_turn(pairs):
     with waiters(pairs[2].receive), in_time():
         interrupted(pairs[2].receive)
         interrupted(warpway.wait_any, pairs[::2])
+
+
+def test_signals_take_no_turn_away(pairs):
+    """They come more often than turns."""
+    idle, producer, crowded = pairs
+    former = signal.signal(signal.SIGALRM, lambda *unused: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    try:
+        with waiters(crowded.receive), in_time():
+            for _ in range(CALLS):
+                sent = when_main_thread_sleeps(send, producer)
+                assert warpway.wait_any([idle, crowded], LIMIT_S) is idle
+                sent()
+                idle.receive(timeout=0).release()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
 
 
 def test_closing_ends_waits_for_turns(pairs):
