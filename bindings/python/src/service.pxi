@@ -307,7 +307,7 @@ cdef class Service:
         threads : int
             1: this thread serves. More: so many others do, which end with this call, and this one
             waits. When it ends, by Ctrl-C, too, it waits for the functions that they run; a second
-            Ctrl-C ends that.
+            Ctrl-C ends that. At most 1024.
         cancel : Cancel, optional
 
         Returns
@@ -318,8 +318,8 @@ cdef class Service:
         cdef uint64_t timeout_ns
         cdef int is_over = 0, count = index(threads)
         convert_timeout(timeout, &timeout_ns)
-        if count < 1:
-            raise ValueError(f"threads is at least 1, not {threads}")
+        if not 1 <= count <= 1024:
+            raise ValueError(f"threads is 1 to 1024, not {threads}")
         service = <ww_service *>handle_borrow(self, &service_class)
         try:
             if count > 1:

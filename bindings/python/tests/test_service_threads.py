@@ -135,3 +135,9 @@ def test_ctrl_c_while_threads_are_started(device, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             service.serve(threads=2)
         assert threads_of_serve() == []
+
+
+@pytest.mark.parametrize("threads", [0, 1025])
+def test_how_many_threads_may_serve(device, threads):
+    with warpway.Service(device=device) as service, pytest.raises(ValueError, match=f"1 to 1024, not {threads}"):
+        service.serve(0, threads=threads)
