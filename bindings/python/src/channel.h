@@ -299,7 +299,7 @@ PyObject *channel_receive_kept(PyObject *self, PyObject *stream);
 /* --- channel_wait.c --- */
 
 PyObject *channel_fileno(PyObject *self, PyObject *unused);
-PyObject *channel_wait_any(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *channel_wait_several(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* --- channel_members.c: methods about the consumers --- */
 

@@ -139,16 +139,20 @@ static PyMethodDef functions[] = {
 		"without any Python in between."},
 	{"unpickle", token_unpickle, METH_O,
 		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
-	{"wait_any", KEYWORDS(channel_wait_any), METH_VARARGS | METH_KEYWORDS,
-		"wait_any($module, /, channels, timeout=None, *, cancel=None)\n--\n\n"
+	{"wait_channels", KEYWORDS(channel_wait_several), METH_VARARGS | METH_KEYWORDS,
+		"wait_channels($module, /, channels, timeout=None, *, cancel=None)\n--\n\n"
 		"Wait until one of several channels can go on: a consumer has a frame, or the end, to\n"
 		"receive; a producer has a slot to acquire.\n\n"
+		"It receives and acquires nothing itself::\n\n"
+		"    for channel in warpway.wait_channels(channels):\n"
+		"        with channel.receive() as frame:\n            ...\n\n"
 		"Parameters\n----------\n"
 		"channels : iterable of Channel\n    At most 64, of any brokers and devices.\n"
 		"timeout : float or None\n    Seconds.\n"
 		"cancel : Cancel, optional\n\n"
 		"Returns\n-------\n"
-		"Channel\n    Of several that can go on, the one that was returned longest ago.\n\n"
+		"list of Channel\n"
+		"    Those that can go on. The one that was the first of a list longest ago is the first.\n\n"
 		"Raises\n------\n"
 		"Timeout\n    `timeout` seconds passed first.\n"
 		"WrongState\n    This process holds as many frames as it may, of each of them.\n"

@@ -289,7 +289,7 @@ def test_gpu_may_still_use_a_tensor_of_a_frame(gpu):
 @pytest.mark.parametrize("call", [
     lambda channel: channel.receive(timeout=LIMIT_S),
     lambda channel: asyncio.run(channel.receive_async(timeout=LIMIT_S)),
-    lambda channel: warpway.wait_any([channel], timeout=LIMIT_S).receive(timeout=0),
+    lambda channel: warpway.wait_channels([channel], timeout=LIMIT_S)[0].receive(timeout=0),
 ])
 def test_gpu_has_done_its_work_while_the_consumer_waits(gpu, call):
     """The frame is released then: the producer may wait for it."""

@@ -119,9 +119,9 @@ def test_put_back_frame_wakes_a_thread(device, finds):
         pair.send()
         frame = pair.consumer.receive()
         if finds:
-            waited = in_thread(warpway.wait_any, [pair.consumer], timeout=LIMIT_S)
+            waited = in_thread(warpway.wait_channels, [pair.consumer], timeout=LIMIT_S)
         else:
             waited = in_thread(pair.consumer.receive, timeout=LIMIT_S)
         until_asleep(waited.thread)
         pair.consumer._put_back(frame)
-        assert waited() is (pair.consumer if finds else frame)
+        assert waited() == ([pair.consumer] if finds else frame)

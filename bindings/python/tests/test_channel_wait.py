@@ -65,61 +65,68 @@ def test_descriptors_are_closed(device):
 # --- several channels ---
 
 
-def test_wait_any(device):
+def test_wait_channels(device):
     with make(device, slots=2) as one, make(device, slots=2) as other:
         consumers = [warpway.Channel.get(channel.token()) for channel in (one, other)]
         with pytest.raises(warpway.Timeout):
-            warpway.wait_any(consumers, 0)
+            warpway.wait_channels(consumers, 0)
         with pytest.raises(warpway.Timeout):
-            warpway.wait_any(iter(consumers), timeout=0.001)
-        waits = in_thread(warpway.wait_any, consumers, LIMIT_S)
+            warpway.wait_channels(iter(consumers), timeout=0.001)
+        waits = in_thread(warpway.wait_channels, consumers, LIMIT_S)
         send(other, 7)
-        assert waits() is consumers[1]
-        assert warpway.wait_any([one, consumers[0]], 0) is one
+        assert waits() == [consumers[1]]
+        assert warpway.wait_channels([one, consumers[0]], 0) == [one]
+        send(one)
+        for first, second in (consumers, consumers[::-1]):  # each is the first in its turn
+            assert warpway.wait_channels(consumers, 0) == [first, second]
+        with pytest.raises(TypeError):  # a `with` block would close a channel
+            with warpway.wait_channels(consumers, 0):
+                pass
+        assert [channel.receive(timeout=0).number for channel in warpway.wait_channels(consumers)] == [1, 1]
         for consumer in consumers:
             consumer.close()
 
 
-def test_wait_any_refuses(device, pair):
+def test_wait_channels_refuses(device, pair):
     producer, consumer = pair
     for none in ([], [consumer] * 65):
         with pytest.raises(ValueError, match="1 to 64 channels"):
-            warpway.wait_any(none)
+            warpway.wait_channels(none)
     with pytest.raises(ValueError, match="twice"):
-        warpway.wait_any([consumer, producer, consumer])
+        warpway.wait_channels([consumer, producer, consumer])
     with pytest.raises(TypeError):
-        warpway.wait_any([consumer, 1])
+        warpway.wait_channels([consumer, 1])
     with pytest.raises(TypeError):
-        warpway.wait_any(None)
+        warpway.wait_channels(None)
     held = [producer.acquire() for _ in range(2)]
     with pytest.raises(warpway.WrongState, match="as many frames"):
-        warpway.wait_any([producer])
+        warpway.wait_channels([producer])
     del held
     cancel = warpway.Cancel()
     cancel.set()
     with pytest.raises(warpway.Cancelled):
-        warpway.wait_any([consumer], cancel=cancel)
+        warpway.wait_channels([consumer], cancel=cancel)
     with make(device) as closed:
         pass
     with pytest.raises(ValueError, match="closed"):
-        warpway.wait_any([closed])
+        warpway.wait_channels([closed])
 
 
-def test_wait_any_in_several_threads(device):
+def test_wait_channels_in_several_threads(device):
     """They name the same channels in different orders."""
     with make(device, slots=2) as one, make(device, slots=2) as other:
         consumers = [warpway.Channel.get(channel.token()) for channel in (one, other)]
-        waits = [in_thread(warpway.wait_any, each, LIMIT_S) for each in (consumers, consumers[::-1])]
+        waits = [in_thread(warpway.wait_channels, each, LIMIT_S) for each in (consumers, consumers[::-1])]
         send(one)
-        assert all(wait() is consumers[0] for wait in waits)
+        assert all(wait() == [consumers[0]] for wait in waits)
         for consumer in consumers:
             consumer.close()
 
 
-def test_ctrl_c_and_close_end_wait_any(pair):
+def test_ctrl_c_and_close_end_wait_channels(pair):
     consumer = pair[1]
-    interrupted(warpway.wait_any, [consumer])
-    waits = in_thread(warpway.wait_any, [consumer], None)
+    interrupted(warpway.wait_channels, [consumer])
+    waits = in_thread(warpway.wait_channels, [consumer], None)
     consumer.close()
     with pytest.raises(ValueError, match="closed"):
         waits()
@@ -289,7 +296,7 @@ def test_observer(device, request):
                 with pytest.raises(warpway.AccessDenied):
                     call()
             with pytest.raises(warpway.AccessDenied, match=r"Channel\.next_event"):
-                warpway.wait_any([observer])
+                warpway.wait_channels([observer])
             send(producer)
             assert observer.published == 1
             producer.close()

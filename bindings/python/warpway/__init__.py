@@ -27,7 +27,7 @@ Where to begin:
 
 - arrays: `empty`, `zeros`, `share`, `Array`; many small ones: `Pool`; bare bytes: `Memory`, `Token`
 - names: `Broker`, `Watch`
-- frames from one process to many: `Channel`, `Frame`, `wait_any`; work for one of several processes: `WorkQueue`, `WorkFrame`
+- frames from one process to many: `Channel`, `Frame`, `wait_channels`; work for one of several processes: `WorkQueue`, `WorkFrame`
 - functions that one process runs for others: `Service`, `Client`
 - waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`; in CUDA
   graphs: `GraphNode`, `graph_launch`
@@ -115,7 +115,7 @@ from warpway._core import (
     limit_in_flight,
     revoke_in_flight,
     set_log,
-    wait_any,
+    wait_channels,
 )
 from warpway import _late  # noqa: F401
 from warpway._arrays import empty, share, zeros
@@ -191,7 +191,7 @@ __all__ = [
     "revoke_in_flight",
     "set_log",
     "share",
-    "wait_any",
+    "wait_channels",
     "zeros",
 ]
 
