@@ -592,7 +592,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Barrier",
 	.basicsize = sizeof(struct barrier_handle),
-	.flags = TYPE_FLAGS,
+	.flags = Py_TPFLAGS_DEFAULT,
 	.slots = slots,
 };
 

@@ -748,7 +748,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Channel",
 	.basicsize = sizeof(struct channel_handle),
-	.flags = TYPE_FLAGS | Py_TPFLAGS_HAVE_GC,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };
 

@@ -130,7 +130,10 @@ PyObject *error_raise_text(struct core *core, ww_status status, const char *form
 #define ERROR_TEXT_BYTES ((size_t)4 * WW_ERROR_MESSAGE_BYTES)
 void error_text(const char *message, char out[ERROR_TEXT_BYTES]);
 
-/* Types cannot be changed either: what their functions rely on is only in __new__. */
+/*
+ * Types cannot be changed either: what their functions rely on is only in __new__. Those that
+ * __init__.py gives methods have Py_TPFLAGS_DEFAULT instead.
+ */
 #define TYPE_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE)
 
 /* A docstring in a table of slots. */

@@ -2,6 +2,7 @@
 import asyncio
 import os
 import threading
+import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -134,6 +135,33 @@ def test_stream_and_event(device):
             assert not waits.done()
             gate.open()
             await waits
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", "Barrier Broker Channel Client Event Service Timeline Watch WorkQueue".split())
+def test_async_with_closes_in_a_thread(name, request, monkeypatch):
+    request.getfixturevalue("broker")
+    kind, closing = getattr(warpway, name), []
+    close = kind.close
+    monkeypatch.setattr(kind, "close", lambda self: (closing.append(threading.get_ident()), close(self)))
+    served = uuid.uuid4().hex
+    service = warpway.Service(served, device="host")
+    made = {
+        "Barrier": lambda: warpway.Barrier(1),
+        "Channel": lambda: warpway.Channel(shape=(1,), dtype="uint8", device="host"),
+        "Client": lambda: warpway.Client(served),
+        "Service": lambda: service,
+        "Watch": lambda: warpway.Broker().watch(),
+        "WorkQueue": lambda: warpway.WorkQueue(None, (1,), "uint8", device="host"),
+    }.get(name, kind)()
+
+    async def main():
+        with pytest.raises(KeyError):
+            async with made as entered:
+                assert entered is made and not made.closed
+                raise KeyError
+        assert made.closed and closing and threading.get_ident() not in closing
 
     asyncio.run(main())
 

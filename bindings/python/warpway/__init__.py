@@ -211,6 +211,17 @@ def _unpickle(payload: bytes) -> object:
 for _kind in (Array, Memory, Token, Pool):
     copyreg.pickle(_kind, _kind.__reduce__)
 
+
+async def _enter(self: object) -> object:
+    return self
+
+
+async def _leave(self: object, *unused: object) -> None:
+    from warpway.aio import close
+
+    await close(self)
+
+
 _LAZY = {"IpcArrayHandle": "_ipc", "open_ipc_array": "_ipc"}
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
@@ -226,6 +237,9 @@ else:
         from importlib import import_module
 
         return getattr(import_module(f"warpway.{_LAZY[name]}"), name)
+
+    for _kind in (Barrier, Broker, Channel, Client, Event, Service, Timeline, Watch, WorkQueue):
+        _kind.__aenter__, _kind.__aexit__ = _enter, _leave
 
 
 def enable_logging(logger: logging.Logger | None = None) -> None:

@@ -2,7 +2,7 @@
 """Waits of this package in asyncio.
 
 `run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so do
-``async for event in watch`` and ``async for frame in channel``, or in a work queue. Each wait has a thread of its
+``async for event in watch`` and ``async for frame in channel``, or in a work queue, and the end of ``async with``. Each wait has a thread of its
 own, which ends with the wait: so the number of waits has no limit, waits that last for ever delay no others, and none
 of them holds up the end of the program. When the awaiting task is cancelled, the wait ends first.
 
@@ -78,6 +78,11 @@ async def _run(
         raise
     finally:
         cancel.set()  # also when the coroutine is closed instead of cancelled
+
+
+async def close(handle: Any) -> None:
+    """The end of an ``async with`` block: close() may wait for a GPU, or for calls that run."""
+    await _run(lambda cancel: handle.close())
 
 
 async def ticket_result(ticket: Ticket) -> Any:
