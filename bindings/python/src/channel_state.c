@@ -25,6 +25,9 @@
 #define RETIRE_NS UINT64_C(1000000000) /* for a GPU that may still use frames */
 #define NAP_NS    1000000
 
+#define SLOT_ENDING    UINT32_C(0x10000) /* in channel_state.held, beside the number of holds */
+#define SLOT_IS_ENDING (INT32_MIN + 5)   /* the acquired one: no status that a call returns */
+
 /* --- using it --- */
 
 static bool is_inherited(const struct channel_state *state)
@@ -678,18 +681,35 @@ static struct frame_hold *hold_new(struct channel_state *state, ww_stream *strea
 	return hold;
 }
 
+void frame_hold_set_ending(struct frame_hold *hold, bool is_ending)
+{
+	uint32_t *held = &hold->state->held[hold->frame.slot];
+
+	if (is_ending)
+		__atomic_add_fetch(held, SLOT_ENDING, __ATOMIC_RELAXED);
+	else
+		__atomic_sub_fetch(held, SLOT_ENDING, __ATOMIC_RELEASE);
+}
+
 /* By the thread that uses the channel, which has just acquired it. */
 static ww_status hold_note_slot(struct frame_hold *hold)
 {
 	struct channel_state *state = hold->state;
 	uint32_t *held = &state->held[hold->frame.slot];
+	uint32_t count = __atomic_load_n(held, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(held, __ATOMIC_ACQUIRE) == 0) {
+	if (count > 0 && count < SLOT_ENDING) { /* threads may have ended frames meanwhile */
+		pthread_mutex_lock(&state->turns.lock);
+		state_give_back_ended(state);
+		pthread_mutex_unlock(&state->turns.lock);
+		count = __atomic_load_n(held, __ATOMIC_ACQUIRE);
+	}
+	if (count == 0) {
 		__atomic_add_fetch(held, 1, __ATOMIC_RELAXED);
 		return WW_OK;
 	}
 	state->class->discard(hold, hold->stream);
-	return CHANNEL_HAS_VIEWS;
+	return count < SLOT_ENDING ? CHANNEL_HAS_VIEWS : SLOT_IS_ENDING;
 }
 
 /* By the thread that uses the channel. */
@@ -715,18 +735,21 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	uint64_t begin_ns = wait_now_ns(), spent_ns = 0;
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	uint64_t begin_ns = wait_now_ns(), spent_ns;
 	bool is_retiring;
 	ww_status status;
 
 	do {
 		status = channel_state_run(hold->state, hold_fill, hold,
-			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
+			wait_left_ns(begin_ns, timeout_ns), cancel);
 		spent_ns = wait_now_ns() - begin_ns;
 		is_retiring = status == WW_ERR_STATE && look_for_retired(spent_ns);
 		if (is_retiring && cancel && ww_cancel_is_set(cancel))
 			return WW_CANCELLED;
-	} while (is_retiring && spent_ns < timeout_ns);
+		if (status == SLOT_IS_ENDING)
+			nanosleep(&nap, NULL);
+	} while ((is_retiring && spent_ns < timeout_ns) || status == SLOT_IS_ENDING);
 	return is_retiring && wait_may_leave() ? WAIT_LEFT : status;
 }
 

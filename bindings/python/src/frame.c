@@ -465,17 +465,18 @@ static PyObject *end_acquired(PyObject *self, PyObject *stream, end_fn end)
 	ww_status status = STATUS_RAISED;
 	ww_stream *by;
 
+	frame_hold_set_ending(hold, true);
 	if (read_stream(self, stream, &by) && require_open(self)) {
 		Py_BEGIN_ALLOW_THREADS
 		status = end(hold, &metadata, by);
 		Py_END_ALLOW_THREADS
 	}
+	if (status == WW_OK)
+		frame_close(self);
+	frame_hold_set_ending(hold, false);
 	handle_return(&stream_class, by);
 	Py_DECREF(bytes);
-	if (status != WW_OK)
-		return frame_fail(core_of(self), hold, status);
-	frame_close(self);
-	Py_RETURN_NONE;
+	return status == WW_OK ? Py_NewRef(Py_None) : frame_fail(core_of(self), hold, status);
 }
 
 static PyObject *frame_publish(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -516,10 +517,7 @@ PyObject *frame_end(PyObject *self, PyObject *value, bool is_done)
 	if (!read_stream(self, value, &stream))
 		return NULL;
 	handle_return(&stream_class, frame_hold_order(hold, stream));
-	if (is_done)
-		frame_close_done(self);
-	else
-		frame_close(self);
+	(is_done ? frame_close_done : frame_close)(self);
 	return channel_state_take_lost(hold->state, &record)
 		? error_raise_record(core_of(self), &record)
 		: Py_NewRef(Py_None);

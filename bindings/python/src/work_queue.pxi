@@ -179,8 +179,11 @@ cdef class WorkQueue:
     `WorkFrame.attempts` above 1; after `attempts_max` times it has failed.
 
     The frames of a producer outlive it. The queue ends with the last process that has it open.
-    Several threads may use a WorkQueue: their calls take turns. Several threads or tasks may
-    each have a loop of their own, which acknowledges its own frames alone.
+    Several threads or tasks may use a WorkQueue: their calls take turns, each frame goes to one of
+    them, and each loop acknowledges its own frames alone. `close` ends the loops. The frames of
+    all count together: `held_max` is to be the number of threads that hold frames, twice that if
+    views last until the next frame is asked for. ``next(queue)`` acknowledges the frame that it
+    gave last, also if it gave it to another thread.
 
     Raises
     ------

@@ -21,6 +21,7 @@ from waits import in_thread, interrupted, until, when_main_thread_sleeps
 
 WAITERS = 24
 CALLS = 10
+LOOPS = 4
 LATE_S = 8 if "WW_TEST_TIMES" in os.environ else math.inf
 
 
@@ -115,6 +116,43 @@ def test_each_frame_goes_to_one_of_the_threads(device):
             until(lambda: len(numbers) >= 20 * CALLS)
         assert sorted(numbers) == list(range(1, 20 * CALLS + 1))
         consumer.close()
+
+
+@pytest.mark.parametrize("kind", [warpway.Channel, warpway.WorkQueue])
+def test_threads_send_and_loop(device, kind):
+    """A slot comes again while the thread that published it waits for the GIL: that Frame is no view."""
+    sent, received = range(LOOPS * 25 * CALLS), []
+
+    def send_some(first):
+        for number in sent[first::LOOPS]:
+            with producer.acquire(timeout=LIMIT_S) as frame:
+                np.asarray(frame)[...] = number
+
+    def loop():
+        for frame in consumer:
+            received.append(int(np.asarray(frame)[0]))
+
+    options = {"shape": 3, "dtype": "int32", "device": device, "kind": "host", "slots": LOOPS, "held_max": LOOPS}
+    with kind(**options) as producer, kind.get(producer.token()) as consumer:
+        loops = [in_thread(loop) for _ in range(LOOPS)]
+        for sends in [in_thread(send_some, first) for first in range(LOOPS)]:
+            sends()
+        until(lambda: len(received) == len(sent))
+        consumer.close()
+        for ends in loops:
+            ends()
+    assert sorted(received) == list(sent)
+
+
+def test_frames_of_all_threads_count(device):
+    with make(device, slots=3) as producer, warpway.Channel.get(producer.token()) as consumer:
+        for _ in range(3):
+            send(producer)
+        frames = [in_thread(consumer.receive)() for _ in range(consumer.held_max)]
+        with pytest.raises(warpway.WrongState, match="held_max"):
+            consumer.receive(timeout=LIMIT_S)
+        frames.pop().release()
+        assert consumer.receive(timeout=LIMIT_S).number == 3
 
 
 def test_signal_ends_a_wait_for_a_turn(pairs):
