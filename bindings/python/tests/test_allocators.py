@@ -5,6 +5,7 @@ Each test runs in a process of its own, since such an allocator is set once. On 
 which GPU is current, since their own start needs more than it has; torch cannot be used there.
 """
 
+import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -74,8 +75,10 @@ def numba_manager(device):
         cuda.select_device(index_of(device))
         context = cuda.current_context()
     except Exception:  # of any kind: it does not start with fakecuda
-        context = SimpleNamespace(device=SimpleNamespace(id=0))
-        return warpway.numba.MemoryManager(context=context), context
+        context = SimpleNamespace(device=SimpleNamespace(id=0, get_device_identity=lambda: {"bus": 0}))
+        manager = warpway.numba.MemoryManager(context=context)
+        manager.initialize()
+        return manager, context
     return context.memory_manager, context
 
 
@@ -89,31 +92,46 @@ def allocate_by_numba(parent, device):
     assert memory.is_slice and offset == 0 and pointer.size == 1000 and memory.pointer % 512 == 0
     memory.write(bytes(range(100)) * 10)
     memory.close()
-    parent.send(manager.get_ipc_handle(pointer))
-    parent.send(manager.get_ipc_handle(pointer.view(10, 20)))
+    whole, part = manager.get_ipc_handle(pointer), manager.get_ipc_handle(pointer.view(10, 20))
+    assert whole.base is pointer
+    parent.send(whole)
+    parent.send(part)
+    parent.send(warpway.numba._bytes_of(part.handle))
+    del whole, part  # which keep the slice
     assert manager.memalloc(0).size == 0
     with pytest.raises(NotImplementedError, match="bytes_max"):
         manager.get_memory_info()
     assert parent.recv() == "opened"
     pool = warpway.numba.pool(index_of(device))
     before = pool.info().slice_count
+    assert len(warpway.Broker().list()) == 1  # what the handle names
     del pointer
+    assert not warpway.Broker().list()
     warpway.Stream.wrap(1, device).synchronize()
     assert pool.info().slice_count == before - 1
     assert context.device.id == index_of(device)
 
 
 def open_by_numba(parent, device):
+    from numba.cuda.cudadrv import driver
+
+    import warpway.numba
+
     _, context = numba_manager(device)
-    whole, part = parent.recv(), parent.recv()
-    assert (whole.size, part.size) == (1000, 10)
-    pointer = part.open(context)
-    with pytest.raises(ValueError, match="open already"):
-        part.open(context)
-    memory, _ = warpway.Memory.find(int(pointer.device_pointer))
-    assert memory.read(0, 10) == bytes(range(10, 20))
-    part.close()
-    with pytest.raises(ValueError, match="not open"):
+    whole, part, data = parent.recv(), parent.recv(), parent.recv()
+    assert (whole.size, part.size, part.base) == (1000, 10, None)
+    again = pickle.loads(pickle.dumps(part))
+    assert warpway.numba._bytes_of(again.handle) == warpway.numba._bytes_of(part.handle) == data
+    named = driver.IpcHandle(None, warpway.numba._make_handle(data), 8, offset=2)  # as open_ipc_array() makes it
+    for each, first in ((part, 10), (again, 10), (named, 12)):
+        for call in (each.open, each.open_direct, each.open_staged):
+            pointer = call(context)
+            with pytest.raises(ValueError, match="IpcHandle is already opened"):
+                call(context)
+            memory, offset = warpway.Memory.find(int(pointer.device_pointer))
+            assert memory.read(offset, pointer.size) == bytes(range(first, 20))
+            each.close()
+    with pytest.raises(ValueError, match="IpcHandle not opened"):
         part.close()
     whole.open(context)
     whole.close()
@@ -122,8 +140,8 @@ def open_by_numba(parent, device):
 def test_numba(spawn, device):
     need("numba.cuda")
     maker, user = spawn(allocate_by_numba, device), spawn(open_by_numba, device)
-    user.send(maker.receive())
-    user.send(maker.receive())
+    for _ in range(3):
+        user.send(maker.receive())
     user.result()
     maker.send("opened")
     maker.result()
@@ -138,6 +156,9 @@ def fill_by_numba(_, device):
     with pytest.raises(MemoryError, match="in a pool of"):
         manager.memalloc(1)
     assert manager.get_memory_info() == (0, CHUNK)
+    old = warpway.numba.pool(index_of(device))
+    manager.reset()
+    assert old.closed and manager.get_memory_info() == (CHUNK, CHUNK)
     del held
 
 

@@ -11,6 +11,7 @@ ALIGNMENT = 512  # bytes: what the kernels of these libraries expect of an alloc
 FULL = (LimitReached, OutOfMemory)  # what `allocate` raises where there is no more room
 
 _pools: dict[int, Pool] = {}
+_settings: dict[int, dict[str, Any]] = {}
 _kept: list[Memory] = []
 
 
@@ -18,7 +19,8 @@ def pool(device: int = 0, **settings: Any) -> Pool:
     """The Pool from which this process's allocators take the memory of a GPU.
 
     There is one for each GPU, which `warpway.torch`, `warpway.cupy` and `warpway.numba` share. It is
-    made at the first call, and lasts as long as the process.
+    made at the first call, and lasts as long as the process, or until Numba resets the GPU: then the
+    next call makes one with the same settings.
 
     Parameters
     ----------
@@ -36,13 +38,22 @@ def pool(device: int = 0, **settings: Any) -> Pool:
     """
     found = _pools.get(device)
     if found is None:
-        made = Pool(f"cuda:{device}", **settings)
+        used = settings or _settings.get(device, {})
+        made = Pool(f"cuda:{device}", **used)
         found = _pools.setdefault(device, made)  # another thread may have been faster
         if found is made:
+            _settings[device] = used
             return made
     if settings:
         raise ValueError(f"the pool of GPU {device} is there already: give its settings before its first use")
     return found
+
+
+def forget(device: int) -> None:
+    """A GPU is reset: its pool is of no use any more."""
+    found = _pools.pop(device, None)
+    if found is not None:
+        found.close()
 
 
 def allocate(device: int, nbytes: int) -> Memory:

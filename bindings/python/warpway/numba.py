@@ -16,32 +16,90 @@ non-blocking ones.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
+import types
+import uuid
 from typing import Any
 
 from numba import cuda  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from numba.cuda.cudadrv import driver  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from warpway._core import Memory, Token
-from warpway._pools import FULL, allocate, pool, release
+from warpway._core import Array, Broker, Error, Memory, Token
+from warpway._pools import FULL, allocate, forget, pool, release
 
 __all__ = ["IpcHandle", "MemoryManager", "pool"]
 
 _LEGACY_STREAM = 1
+_MARK = b"warpway:"  # begins the 64 bytes of a handle; the last part of a name in the broker follows
 
 
-class IpcHandle:
+def _make_handle(data: bytes) -> Any:
+    """A CUipcMemHandle of these 64 bytes, as Numba has it: by NVIDIA's bindings, or by ctypes."""
+    if not getattr(driver, "USE_NV_BINDING", True):
+        return driver.drvapi.cu_ipc_mem_handle(*data)
+    handle = driver.binding.CUipcMemHandle()
+    ctypes.memmove(handle.getPtr(), data, 64)  # not all versions of the bindings have `reserved`
+    return handle
+
+
+def _bytes_of(handle: Any) -> bytes:
+    return bytes(handle) if isinstance(handle, ctypes.Array) else ctypes.string_at(handle.getPtr(), 64)
+
+
+_names: dict[int, list[str]] = {}  # of slices, by their addresses: they end with the slice
+
+
+class IpcHandle(driver.IpcHandle):  # type: ignore[misc,unused-ignore]
     """What ``get_ipc_handle()`` of an array of Numba gives under `MemoryManager`.
 
-    It is a token, which can be pickled: any number of processes can open it while the array lives.
-    It keeps no bytes itself.
+    It can be used as Numba's own one, but for `handle`. A pickle of it has a token: any number of
+    processes can open it while the array lives. As with Numba, the object that was made keeps the
+    array, and its unpickled copies do not.
     """
 
-    def __init__(self, token: Token, size: int) -> None:
-        self._token, self.size = token, size
-        self._memory: Memory | None = None
+    _token: Token | None = None
+    _shared: Array | None = None  # only in the process that made it
+    _is_named = False
+
+    @property
+    def handle(self) -> Any:
+        """CUipcMemHandle: 64 bytes for ``numba.cuda.open_ipc_array()`` where `MemoryManager` is in use.
+
+        They stand for a name in the broker, which asking for them in the process that made the handle
+        gives to the array. CUDA itself has no such handle for slices of pools.
+        """
+        if self._shared is not None and not self._is_named:
+            memory = self._shared.memory
+            Broker().put(self._name(), self._shared, life="owner" if memory.is_slice else "held")
+            if memory.is_slice:
+                _names.setdefault(memory.pointer, []).append(self._name())
+            self._is_named = True
+        return self._handle
+
+    @handle.setter
+    def handle(self, handle: Any) -> None:
+        self._handle = handle
+
+    def _name(self) -> str:
+        """'': it is a handle of CUDA."""
+        data = _bytes_of(self._handle)
+        return f"numba/{data[len(_MARK):].decode()}".rstrip("\0") if data.startswith(_MARK) else ""
+
+    def _map(self, context: Any) -> Any:
+        """The memory, for the GPU of a context. None: it is a handle of CUDA."""
+        name, device = self._name(), f"cuda:{context.device.id}"
+        if not name:
+            return None
+        if self._impl is not None:
+            raise ValueError("IpcHandle is already opened")
+        found: Any = self._token.open(device=device) if self._token else Broker().get(name, access="write", device=device)
+        self._impl = types.SimpleNamespace(close=functools.partial(release, found, _LEGACY_STREAM))
+        return cuda.MemoryPointer(context, ctypes.c_void_p(found.pointer + self.offset), self.size, owner=found)
 
     def open(self, context: Any) -> Any:
-        """Map the memory in this process.
+        """Map the memory in this process, for the GPU of a context.
 
         Parameters
         ----------
@@ -58,11 +116,15 @@ class IpcHandle:
         NotFound
             The array has ended.
         """
-        if self._memory is not None:
-            raise ValueError("this IpcHandle is open already")
-        memory: Any = self._token.open()
-        self._memory = memory
-        return cuda.MemoryPointer(context, ctypes.c_void_p(self._memory.pointer), self.size, owner=self._memory)
+        return self._map(context) or super().open(context)
+
+    def open_direct(self, context: Any) -> Any:
+        """As `open`."""
+        return self._map(context) or super().open_direct(context)
+
+    def open_staged(self, context: Any) -> Any:
+        """As `open`: the same bytes, and no copy, also where the two GPUs cannot reach each other."""
+        return self._map(context) or super().open_staged(context)
 
     def close(self) -> None:
         """Release what `open` mapped, when the work that this process's GPU was given has run.
@@ -72,17 +134,18 @@ class IpcHandle:
         ValueError
             It is not open.
         """
-        if self._memory is None:
-            raise ValueError("this IpcHandle is not open")
-        memory, self._memory = self._memory, None
-        release(memory, _LEGACY_STREAM)
+        super().close()
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes, int]]:
-        return _receive, (self._token.to_bytes(), self.size)
+    def __reduce__(self) -> Any:
+        if self._token is None:
+            return super().__reduce__()
+        return _receive, (self._token.to_bytes(), _bytes_of(self._handle), self.size, self.source_info)
 
 
-def _receive(token: bytes, size: int) -> IpcHandle:
-    return IpcHandle(Token(token), size)
+def _receive(token: bytes, handle: bytes, size: int, source_info: Any) -> IpcHandle:
+    made = IpcHandle(None, _make_handle(handle), size, source_info)
+    made._token = Token(token)
+    return made
 
 
 class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused-ignore]
@@ -94,7 +157,13 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused
         return 1
 
     def initialize(self) -> None:
-        """Nothing is to be done: a pool is made when the first array is."""
+        """From now on ``numba.cuda.open_ipc_array()`` opens `IpcHandle.handle`, too, beside handles of CUDA."""
+        driver.IpcHandle = IpcHandle
+
+    def reset(self) -> None:
+        """Numba resets the GPU next, which ends all memory on it in this process: the next array is of a new pool."""
+        super().reset()
+        forget(self.context.device.id)
 
     def memalloc(self, size: int) -> Any:
         """A slice of the pool of the current GPU.
@@ -119,6 +188,9 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused
             raise MemoryError(str(error)) from error
 
         def finalizer() -> None:
+            for name in _names.pop(memory.pointer, ()):
+                with contextlib.suppress(Error):
+                    Broker().remove(name)
             release(memory, _LEGACY_STREAM)
 
         return cuda.MemoryPointer(self.context, ctypes.c_void_p(memory.pointer), size, finalizer=finalizer)
@@ -139,8 +211,12 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused
         NotFound
             It was allocated by other means.
         """
-        found, offset = Memory.find(int(memory.device_pointer))
-        return IpcHandle(found.token(offset=offset, nbytes=memory.size, escrow=None), memory.size)
+        found, offset = Memory.find(memory.device_ctypes_pointer.value)  # of NVIDIA's bindings, or ctypes
+        shared = found.array((memory.size,), "uint8", offset=offset)
+        handle = _make_handle((_MARK + uuid.uuid4().hex.encode()).ljust(64, b"\0"))
+        made = IpcHandle(memory, handle, memory.size, self.context.device.get_device_identity())
+        made._shared, made._token = shared, shared.token(uses=0, escrow=None)
+        return made
 
     def get_memory_info(self) -> Any:
         """Free and all bytes of the current GPU's pool, where it has a limit.
