@@ -66,8 +66,7 @@ bool received_check(struct core *core, const struct sent *sent)
 	if (!sent->number || before->number != sent->number || before->uses < sent->uses)
 		return true;
 	error_raise_text(core, WW_ERR_NOT_FOUND,
-		"a pickle is one delivery unless it was made by token(uses=n), and this process has "
-		"received this one before");
+		"a pickle is one delivery, and this process has received this one before" RECEIVE_AGAIN);
 	return false;
 }
 

@@ -14,6 +14,11 @@
 
 #include "core.h"
 
+/* What a refusal ends with. */
+#define RECEIVE_AGAIN                                                                  \
+	": send it anew, or send what can be unpickled again: token(uses=n) n times, " \
+	"get_ipc_handle() of an Array any number of times"
+
 /* What a pickle says of itself. */
 struct sent {
 	uint64_t number; /* random; 0: not counted */

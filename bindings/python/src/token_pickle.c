@@ -248,8 +248,8 @@ static PyObject *fail_received(struct core *core, ww_status status,
 	if (status != WW_ERR_NOT_FOUND && !is_refused)
 		return error_raise(core, status);
 	return error_raise_text(core, WW_ERR_NOT_FOUND,
-		"a pickle is one delivery unless it was made by token(uses=n), and this one was received "
-		"before, was revoked, or its sender is gone: send the object anew");
+		"a pickle is one delivery, and this one was received before, was revoked, or its sender is "
+		"gone" RECEIVE_AGAIN);
 }
 
 /*

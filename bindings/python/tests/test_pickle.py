@@ -98,6 +98,28 @@ def test_an_array_that_has_ended_is_refused(spawn, device):
     child.result()
 
 
+def load_thrice(connection):
+    whole, token, handle = connection.recv()
+    assert pickle.loads(whole).shape == (4,)
+    with pytest.raises(warpway.NotFound) as refused:
+        pickle.loads(whole)
+    assert "token(uses=n)" in str(refused.value) and "get_ipc_handle()" in str(refused.value)
+    assert [int(pickle.loads(token)[0]) for _ in range(3)] == [7] * 3
+    for _ in range(3):
+        with pickle.loads(handle) as array:
+            assert int(array[3]) == 7
+
+
+@pytest.mark.parametrize("is_slice", [False, True])
+def test_refusal_of_a_second_unpickling_names_the_remedies(spawn, is_slice):
+    pool = warpway.Pool("host")
+    array = pool.empty(4, "uint8") if is_slice else warpway.empty(4, "uint8", device="host")
+    np.asarray(array)[:] = 7
+    child = spawn(load_thrice)
+    child.send([pickle.dumps(each) for each in (array, array.token(uses=3), array.get_ipc_handle())])
+    child.result()
+
+
 def test_pickle_after_close_names_the_remedy(device):
     array = warpway.zeros(4, "uint8", device=device)
     array.close()

@@ -8,6 +8,9 @@ nothing and opens no handle. Usually only some tensors are to be shared::
         tensor = torch.empty(1 << 20, device="cuda")
     queue.put(warpway.share(tensor))
 
+Such a pickle is one delivery. PyTorch's own handles can be rebuilt several times from one message; where a program does
+that, send ``warpway.share(tensor).get_ipc_handle()``, or a token with ``uses=``.
+
 Memory is released in the order of streams: bytes are allocated again when the work that the
 tensor's stream was given before has run, and no other process uses them.
 """
