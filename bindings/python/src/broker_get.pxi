@@ -130,7 +130,7 @@ cdef object_of_call(Broker self, name, Get *call):
     if call.info.kind == WW_OBJECT_TIMELINE:
         return timeline_object(python_core, call.timeline)
     if call.info.kind == WW_OBJECT_BARRIER:
-        return (<object>python_core.types[CORE_BARRIER]).get(name, broker=self)
+        return Barrier.get(name, broker=self)
     if call.info.kind == WW_OBJECT_WORK_QUEUE:
         return (<object>python_core.types[CORE_WORK_QUEUE]).get(name, broker=self)
     if call.info.kind == WW_OBJECT_CHANNEL:

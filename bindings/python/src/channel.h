@@ -308,7 +308,7 @@ PyObject *channel_receive_kept(PyObject *self, PyObject *stream);
 PyObject *channel_fileno(PyObject *self, PyObject *unused);
 PyObject *channel_wait_several(PyObject *module, PyObject *arguments, PyObject *keywords);
 
-/* --- channel_members.c: methods about the consumers --- */
+/* --- channel_members.pxi: methods about the consumers --- */
 
 PyObject *channel_wait_consumers(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *channel_who(PyObject *self, PyObject *unused);

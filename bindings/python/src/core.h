@@ -83,7 +83,7 @@ struct core {
 	struct ww_dtype dtype;         /* what it names */
 	PyObject *cython;              /* the module of the nouns that are written in Cython */
 	PyObject *unpickle; /* the function that pickles name, of token_pickle.c; or NULL */
-	PyObject *ready;    /* a dict from streams to the cells of ready_point.c; or NULL */
+	PyObject *ready;    /* a dict from streams to the cells of ready_point.pxi; or NULL */
 };
 
 /*
@@ -343,12 +343,10 @@ int convert_shape(struct core *core, PyObject *value, const char *what,
 
 /* --- the types: each makes its type, or NULL with an exception --- */
 
-PyTypeObject *stream_type_make(PyObject *module);
 PyTypeObject *cancel_type_make(PyObject *module);
 PyTypeObject *memory_type_make(PyObject *module);
 PyTypeObject *array_type_make(PyObject *module);
 PyTypeObject *exporter_type_make(PyObject *module);
-PyTypeObject *barrier_type_make(PyObject *module);
 
 extern const struct handle_class device_class;
 extern const struct handle_class stream_class;
@@ -367,7 +365,7 @@ extern const struct handle_class hold_class;
 /* --- makers for other files; each takes over a reference, also on failure --- */
 
 /*
- * stream.c: what tells a stream from all others that live: its CUstream, or its address; for
+ * stream.pxi: what tells a stream from all others that live: its CUstream, or its address; for
  * default streams, which have the same CUstream on each GPU, also the GPU. A new reference; NULL
  * with an exception.
  * @value:   what @stream was made of
@@ -375,11 +373,10 @@ extern const struct handle_class hold_class;
  */
 PyObject *stream_key(struct core *core, PyObject *value, ww_stream *stream, ww_device *device);
 
-/* @kept: borrowed; lives as long as the Stream; may be NULL */
-PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);
 PyObject *memory_object(struct core *core, ww_memory *memory);
 
 /* warpway.pyx and its files; core: core_only */
+PyObject *barrier_object(struct core *core, const struct ww_token *token);
 PyObject *broker_object(struct core *core, ww_broker *broker);
 PyObject *device_object(struct core *core, ww_device *device);
 PyObject *timeline_object(struct core *core, ww_timeline *timeline);
@@ -460,15 +457,8 @@ PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords
 
 /* --- info.c; the types are made by info.pxi --- */
 
-/* Ends a list of values. */
-#define INFO_END ((PyObject *)-1)
-
-/* A named tuple of a type, which takes over the values; NULL if one of them is. */
-PyObject *info_object(struct core *core, enum core_type type, PyObject *const values[]);
-
 /* The word with this number; '' for a number that has none. */
 PyObject *info_word(uint32_t value, const char *const words[], uint32_t count);
-PyObject *info_seconds(uint64_t ns);
 PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES]);
 PyObject *info_text(const char *text);
 

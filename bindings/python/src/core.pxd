@@ -8,17 +8,18 @@ cdef extern from "token.h":
     ctypedef bint c_bool "bool"
     struct core:
         PyObject **types
+        PyObject *ready
     struct handle_class:
         pass
     struct callback:
         pass
     ctypedef ww_status (*wait_fn)(void *, uint64_t, ww_cancel *) noexcept nogil
     enum:
-        CORE_ARRAY, CORE_BARRIER, CORE_BROKER, CORE_CANCEL, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
+        CORE_ARRAY, CORE_BROKER, CORE_CANCEL, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
         CORE_TOKEN, CORE_WORK_QUEUE
     const ww_status FUNCTION_FAILED, STATUS_RAISED
-    const handle_class broker_class, cancel_class, device_class, event_class, graph_node_class, pool_class, service_class
-    const handle_class stream_class, timeline_class, watch_class
+    const handle_class barrier_class, broker_class, cancel_class, device_class, event_class, graph_node_class, pool_class
+    const handle_class service_class, stream_class, timeline_class, watch_class
 
     core *python_core "core_only"
     object error_raise(core *, ww_status)
@@ -58,6 +59,5 @@ cdef extern from "token.h":
     object info_numbers(const int64_t *, uint32_t count)
     object array_object(core *, object memory, const ww_array *)
     void device_keep(ww_device *)
-    object stream_object(core *, ww_stream *, PyObject *kept)
     object token_pickle(core *, const ww_token *)
     object aio_run(object, const char *name, object arguments, object keywords)

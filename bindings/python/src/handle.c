@@ -20,12 +20,14 @@
 	}                                         \
 	const struct handle_class name##_class = {noun, name##_ref, name##_unref};
 
+HANDLE_CLASS(barrier, "Barrier")
 HANDLE_CLASS(broker, "Broker")
 HANDLE_CLASS(device, "Device")
 HANDLE_CLASS(event, "Event")
 HANDLE_CLASS(graph_node, "GraphNode")
 HANDLE_CLASS(pool, "Pool")
 HANDLE_CLASS(service, "Service")
+HANDLE_CLASS(stream, "Stream")
 HANDLE_CLASS(timeline, "Timeline")
 
 static void *watch_unref(void *watch)

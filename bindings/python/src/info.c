@@ -4,33 +4,9 @@
  */
 #include "core.h"
 
-PyObject *info_object(struct core *core, enum core_type type, PyObject *const values[])
-{
-	PyObject *info = PyStructSequence_New(core->types[type]);
-	bool complete = info;
-	Py_ssize_t i;
-
-	for (i = 0; values[i] != INFO_END; i++) {
-		if (!values[i])
-			complete = false;
-		if (info)
-			PyStructSequence_SetItem(info, i, values[i]);
-		else
-			Py_XDECREF(values[i]);
-	}
-	if (!complete)
-		Py_CLEAR(info);
-	return info;
-}
-
 PyObject *info_word(uint32_t value, const char *const words[], uint32_t count)
 {
 	return PyUnicode_FromString(value < count ? words[value] : "");
-}
-
-PyObject *info_seconds(uint64_t ns)
-{
-	return PyFloat_FromDouble((double)ns / 1e9);
 }
 
 PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES])

@@ -184,12 +184,10 @@ struct type_maker {
 };
 
 static const struct type_maker makers[] = {
-	{CORE_STREAM, stream_type_make},
 	{CORE_CANCEL, cancel_type_make},
 	{CORE_MEMORY, memory_type_make},
 	{CORE_ARRAY, array_type_make},
 	{CORE_EXPORTER, exporter_type_make},
-	{CORE_BARRIER, barrier_type_make},
 	{CORE_CHANNEL, channel_type_make},
 	{CORE_FRAME, frame_type_make},
 	{CORE_WORK_FRAME, work_frame_type_make},
@@ -203,6 +201,7 @@ static const struct {
 	enum core_type type;
 	const char *name;
 } cython_types[] = {
+	{CORE_BARRIER, "Barrier"},
 	{CORE_BROKER, "Broker"},
 	{CORE_WATCH, "Watch"},
 	{CORE_CALL, "Call"},
@@ -213,6 +212,7 @@ static const struct {
 	{CORE_GRAPH_NODE, "GraphNode"},
 	{CORE_POOL, "Pool"},
 	{CORE_SERVICE, "Service"},
+	{CORE_STREAM, "Stream"},
 	{CORE_TICKET, "Ticket"},
 	{CORE_TIMELINE, "Timeline"},
 	{CORE_TOKEN, "Token"},

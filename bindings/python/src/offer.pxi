@@ -341,7 +341,7 @@ cdef class Call:
         call = running(self)
         if self.stream_ is None:
             check(ww_call_stream(call, &stream))
-            self.stream_ = stream_object(python_core, ww_stream_ref(stream), NULL)
+            self.stream_ = make_stream(ww_stream_ref(stream))
         return self.stream_
 
     @property

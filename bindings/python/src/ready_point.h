@@ -30,37 +30,6 @@ struct ready_point {
 ww_status ready_point_record(struct core *core, PyObject *key, ww_stream *stream,
 	struct ready_point *out_point);
 
-/*
- * The timeline that a function is to fail which the stream is about to be given, a new reference;
- * NULL with an exception.
- * @key:  of the stream, as stream_key() says
- */
-PyObject *ready_point_for_call(struct core *core, PyObject *key);
-
-/*
- * A function failed which was given @timeline. The stream may have got another one meanwhile, whose
- * points come after the function, too.
- */
-void ready_point_fail(PyObject *key, PyObject *timeline, const char *why);
-
-/*
- * Releases it in the thread of a stream, which must not call the driver, as the end of a timeline
- * may: the last reference stays until a stream is used next.
- */
-void ready_point_end_call(PyObject *timeline);
-
-/* What the stream has, a new reference; NULL: nothing. Without an exception. */
-PyObject *ready_point_cell(struct core *core, PyObject *key);
-
-/*
- * The stream gets a new timeline for its next point. Also without one; without an exception.
- * @cell:  nothing is done unless this is what the stream has; NULL: whatever it has
- */
-void ready_point_forget(struct core *core, PyObject *key, PyObject *cell);
-
-/* The same if its timeline is lost: functions that are still to run may fail one that lives. */
-void ready_point_recover(struct core *core, PyObject *key);
-
 /* Waits by @stream, or on the CPU if that is NULL. Return: as wait_run(). */
 ww_status ready_point_wait(struct core *core, const struct ready_point *point, ww_stream *stream,
 	uint64_t timeout_ns, PyObject *cancel);

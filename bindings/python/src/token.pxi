@@ -8,12 +8,7 @@ cdef extern from "received.h":
     struct sent:
         pass
 
-cdef extern from "ready_point.h":
-    struct ready_point:
-        PyObject *timeline
-        uint64_t value
-    ww_status ready_point_query(const ready_point *)
-    ww_status ready_point_wait(core *, const ready_point *, ww_stream *, uint64_t timeout_ns, PyObject *cancel)
+cdef extern from "token.h":
     object token_pickle_ready(core *, const ww_token *, const ready_point *, const sent *)
 
 cdef extern from "array.h":
@@ -21,9 +16,6 @@ cdef extern from "array.h":
 
 cdef extern from "memory.h":
     object memory_object_imported(core *, ww_memory *)
-
-cdef extern from "barrier.h":
-    object barrier_object(core *, const ww_token *)
 
 cdef extern from "channel.h":
     object channel_open_token(core *, const ww_token *, object which)

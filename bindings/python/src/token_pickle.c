@@ -21,7 +21,6 @@
 #include <endian.h>
 
 #include "array.h"
-#include "barrier.h"
 #include "channel.h"
 #include "client.h"
 #include "memory.h"

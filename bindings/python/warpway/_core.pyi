@@ -194,7 +194,7 @@ class Device:
 
 @final
 class Stream:
-    def __new__(cls, device: _Device = None) -> Self: ...
+    def __init__(self, device: _Device = None) -> None: ...
     @classmethod
     def wrap(cls, stream: _Stream, device: _Device = None) -> Self: ...
     @property
@@ -619,8 +619,8 @@ class Event:
 
 @final
 class Barrier:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         parties: int,
         name: str | None = None,
         *,
@@ -628,7 +628,7 @@ class Barrier:
         mode: int = 0o600,
         replace: bool = False,
         escrow: float | None = 60.0,
-    ) -> Self: ...
+    ) -> None: ...
     @classmethod
     def get(cls, name: str, *, broker: Broker | None = None) -> Self: ...
     @property
