@@ -293,6 +293,8 @@ class Fuzzer:
             chosen.pop(name, None)
         if "timeout" in names:
             chosen["timeout"] = self.random.choice([0, 0.001, 0.01, -1, float("nan")])
+        if "threads" in chosen:  # each is one of Python
+            chosen["threads"] = self.random.choice([0, 1, 2, 7, -1, "x", None])
         if self.random.random() < 0.05:
             positional.append(self.value())
         if self.random.random() < 0.02:
@@ -399,10 +401,15 @@ def print_nothing(*_arguments):
 
 
 def import_all():
-    """Python keeps the lock of a module for ever whose import a signal's handler has ended."""
+    """Python may keep the lock of all imports for ever if a signal's handler has ended one of them."""
     for module in pkgutil.iter_modules(warpway.__path__):
         if module.name.startswith("_") and not module.name.startswith(("__", "_bench", "_demo")):
             importlib.import_module(f"warpway.{module.name}")
+    for name in ("numpy", "ml_dtypes"):  # each import of a module that is not there would take the lock again
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            sys.modules[name] = None
 
 
 def raise_alarm(*_arguments):
