@@ -148,6 +148,7 @@ static ww_status run_take(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct take_call *args = call;
 
+	stream_stay(args->stream);
 	return channel_state_take(args->state, args->stream, timeout_ns, cancel, &args->hold);
 }
 

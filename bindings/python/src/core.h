@@ -223,10 +223,14 @@ ww_status wait_timed(struct core *core, wait_fn fn, void *call, uint64_t timeout
 
 /*
  * Whether that is so now, and another slice follows. @fn may then return WAIT_LEFT, without an
- * effect, if slices would lose something: wait_run() does the rest. No status of the library.
+ * effect, if slices would lose something: wait_run() does the rest. No status of the library, nor
+ * one of ours (channel.h).
  */
 bool wait_may_leave(void);
-#define WAIT_LEFT (INT32_MIN + 2)
+#define WAIT_LEFT (INT32_MIN + 5)
+
+/* By @fn, at its beginning: it must not be left to another thread. */
+void wait_stay(void);
 
 /* For @fn that polls, less often the longer it lasts: slices would cost more. @status: its own */
 static inline ww_status wait_leave(ww_status status)
@@ -372,6 +376,13 @@ extern const struct handle_class hold_class;
  * @device:  its device; looked at if @value is no Stream
  */
 PyObject *stream_key(struct core *core, PyObject *value, ww_stream *stream, ww_device *device);
+/*
+ * By a wait_fn: CU_STREAM_PER_THREAD means another stream in another thread, so nothing is left to
+ * that. @stream: may be NULL
+ */
+void stream_stay(ww_stream *stream);
+/* ww_stream_synchronize(), for wait_timed(). */
+ww_status stream_run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel);
 
 PyObject *memory_object(struct core *core, ww_memory *memory);
 

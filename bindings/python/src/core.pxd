@@ -40,6 +40,7 @@ cdef extern from "token.h":
     ww_status wait_in_slices(core *, wait_fn, void *, uint64_t, PyObject *cancel) except? -0x80000000
     ww_status wait_leave(ww_status) nogil
     bint wait_may_leave() nogil
+    void wait_stay() nogil
     const ww_status WAIT_LEFT
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL

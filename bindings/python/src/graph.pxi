@@ -141,7 +141,7 @@ def graph_launch(stream, executable, dict values not None, timeout=None, *, canc
             call.count += 1
             timeline_convert_value(value, &call.values[call.count - 1])
         call.stream = convert_stream(python_core, NULL, stream)
-        check(wait_run(python_core, run_graph_launch, &call, timeout_ns, <PyObject *>cancel))
+        check(wait_timed(python_core, run_graph_launch, &call, timeout_ns, <PyObject *>cancel))
     finally:
         for i in range(call.count):
             handle_return(&graph_node_class, call.nodes[i])

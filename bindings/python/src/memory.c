@@ -349,11 +349,6 @@ static void memory_dealloc(PyObject *self)
 	handle_dealloc(self, memory_releasing(self));
 }
 
-static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
-{
-	return wait_leave(ww_stream_synchronize(stream, timeout_ns, cancel));
-}
-
 /* A slice is released in the order of the stream; for other memory the stream is waited for. */
 static ww_status release_after(struct core *core, ww_memory *memory, ww_stream *stream)
 {
@@ -363,7 +358,7 @@ static ww_status release_after(struct core *core, ww_memory *memory, ww_stream *
 	if (status != WW_OK)
 		return status;
 	if (!(info.flags & WW_MEMORY_IS_SLICE))
-		return wait_timed(core, run_synchronize, stream, WW_FOREVER, NULL);
+		return wait_timed(core, stream_run_synchronize, stream, WW_FOREVER, NULL);
 	Py_BEGIN_ALLOW_THREADS
 	status = ww_pool_release(ww_memory_ref(memory), stream);
 	if (status != WW_OK)

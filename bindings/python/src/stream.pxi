@@ -21,7 +21,13 @@ cdef enum:
     CU_STREAM_PER_THREAD = 2
 
 
-cdef ww_status run_stream_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
+cdef public void stream_stay(ww_stream *stream) noexcept nogil:
+    if stream and ww_stream_native(stream) == CU_STREAM_PER_THREAD:
+        wait_stay()
+
+
+cdef public ww_status stream_run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
+    stream_stay(<ww_stream *>stream)
     return wait_leave(ww_stream_synchronize(<ww_stream *>stream, timeout_ns, cancel))
 
 
@@ -250,7 +256,7 @@ cdef void close_stream(Stream self) noexcept:
 cdef ww_status synchronize(Stream self, uint64_t timeout_ns, PyObject *cancel) except? -0x80000000:
     stream = handle_borrow(self, &stream_class)
     try:
-        return wait_timed(python_core, run_stream_synchronize, stream, timeout_ns, cancel)
+        return wait_timed(python_core, stream_run_synchronize, stream, timeout_ns, cancel)
     except:
         self.is_stopped = True
         raise

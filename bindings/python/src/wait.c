@@ -399,8 +399,14 @@ bool wait_may_leave(void)
 	return may_leave;
 }
 
-/* Return: as wait_run(). */
-static ww_status run_in_slices(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *flag)
+void wait_stay(void)
+{
+	may_leave = false;
+}
+
+/* @leaves: @fn may return WAIT_LEFT. Return: as wait_run(). */
+static ww_status run_in_slices(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *flag,
+	bool leaves)
 {
 	uint64_t begin_ns = wait_now_ns(), left_ns = timeout_ns, slice_ns = FIRST_NS;
 	bool looks = is_main();
@@ -409,7 +415,7 @@ static ww_status run_in_slices(wait_fn fn, void *call, uint64_t timeout_ns, ww_c
 	for (;;) {
 		if (looks && !check_signals())
 			return STATUS_RAISED;
-		may_leave = looks && left_ns > slice_ns;
+		may_leave = leaves && left_ns > slice_ns;
 		status = run(fn, call, left_ns < slice_ns ? left_ns : slice_ns, flag);
 		may_leave = false;
 		if (status != WAIT_LEFT && (status != WW_TIMED_OUT || left_ns <= slice_ns))
@@ -429,7 +435,7 @@ ww_status wait_timed(struct core *core, wait_fn fn, void *call, uint64_t timeout
 
 	if (!take_flag(core, cancel, &flag))
 		return STATUS_RAISED;
-	status = is_main() ? run_in_slices(fn, call, timeout_ns, flag)
+	status = is_main() ? run_in_slices(fn, call, timeout_ns, flag, true)
 			   : run(fn, call, timeout_ns, flag);
 	ww_cancel_unref(flag);
 	return status;
@@ -443,7 +449,7 @@ ww_status wait_in_slices(struct core *core, wait_fn fn, void *call, uint64_t tim
 
 	if (!take_flag(core, cancel, &flag))
 		return STATUS_RAISED;
-	status = run_in_slices(fn, call, timeout_ns, flag);
+	status = run_in_slices(fn, call, timeout_ns, flag, false);
 	ww_cancel_unref(flag);
 	return status;
 }

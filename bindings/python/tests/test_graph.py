@@ -70,6 +70,21 @@ def test_a_graph_waits_and_signals(stream):
         graph.end()
 
 
+def test_a_launch_in_the_stream_of_this_thread(stream, gpu):
+    graph = Graph()
+    with warpway.Timeline() as gate, warpway.Timeline() as timeline, warpway.Stream.wrap(2, gpu) as own:
+        call("cuGraphCreate", ctypes.byref(graph.native), 0)
+        node = warpway.GraphNode("signal", timeline, stream, graph=graph.native.value)
+        graph.instantiate()
+        gate.wait(1, stream=own, unsubmitted=True)
+        warpway.graph_launch(own, graph.executable.value, {node: 1})
+        with pytest.raises(warpway.Timeout):
+            timeline.wait(1, 0.1)
+        gate.signal(1)
+        timeline.wait(1, 60)
+        graph.end()
+
+
 def test_what_is_no_node_is_refused(stream):
     with warpway.Timeline() as timeline:
         with pytest.raises(ValueError, match="kind"):

@@ -191,6 +191,16 @@ def test_wait_for_what_is_not_submitted_is_enqueued_at_once(timeline, device):
         timeline.wait(2, unsubmitted=True)
 
 
+def test_the_stream_of_this_thread_is_used_in_this_thread(timeline, gpu):
+    """CUDA's default stream of each thread, for calls that another thread would make for the main thread."""
+    with warpway.Stream.wrap(2, gpu) as stream:
+        timeline.wait(1, stream=stream, unsubmitted=True)
+        with pytest.raises(warpway.Timeout):
+            stream.synchronize(timeout=0.02)
+        timeline.signal(1)
+        stream.synchronize(LIMIT_S)
+
+
 def test_streams_of_other_libraries(timeline, gate, device):
     if device == "host":
         pytest.skip("streams of the host device are this library's own")
