@@ -327,11 +327,13 @@ cdef class Client:
         """
         cdef uint64_t timeout_ns
         cdef LaneTimeline call
+        cdef ClientUse args
         call.lane = lane_of(lane)
         convert_timeout(timeout, &timeout_ns)
         state = <client_state *>handle_borrow(self, &client_class)
         try:
-            check_client(use_client(state, use_lane_timeline, &call, timeout_ns, cancel))
+            args.state, args.use, args.call = state, use_lane_timeline, &call
+            check_client(wait_run(python_core, run_client_use, &args, timeout_ns, <PyObject *>cancel))
         finally:
             handle_return(&client_class, state)
         return timeline_object(python_core, call.timeline)

@@ -17,7 +17,8 @@ cdef ww_status run_ticket_wait(void *state, uint64_t timeout_ns, ww_cancel *canc
 
 cdef ww_status run_ticket_stream_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel) noexcept nogil:
     args = <TicketWait *>call
-    return ticket_state_stream_wait(args.state, args.stream, args.flags, timeout_ns, cancel, &args.is_late)
+    status = ticket_state_stream_wait(args.state, args.stream, args.flags, timeout_ns, cancel, &args.is_late)
+    return WW_OK if args.is_late else status # no slice after this one changes that
 
 
 cdef object ticket_object(ticket_state *state, CallForm *form, PyObject *held):
@@ -146,9 +147,9 @@ cdef class Ticket:
         call.stream = convert_stream(python_core, NULL, stream)
         try:
             status = wait_timed(python_core, run_ticket_stream_wait, &call, timeout_ns, <PyObject *>cancel)
-            if status == WW_TIMED_OUT:
+            if status == WW_TIMED_OUT or call.is_late:
                 number = call.state.info.number
-                refuse(status, f"the deadline of call {number} has passed, and the server has not answered, or calls before "
+                refuse(WW_TIMED_OUT, f"the deadline of call {number} has passed, and the server has not answered, or calls before "
                                "it in its lane go on; the stream does not wait for it" if call.is_late else
                                f"call {number} has not come so far within the time limit; the stream does not wait for it")
             if status != WW_OK:

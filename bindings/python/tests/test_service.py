@@ -589,6 +589,30 @@ def test_a_reply_comes_in_spite_of_signals(device):
     assert calls == [1]
 
 
+def test_signals_while_a_server_does_not_answer_for_a_lane(device):
+    """The last of many handlers has it answer. The library itself waits for a second."""
+    handled, may_serve = [], threading.Event()
+
+    def handle(*_):
+        handled.append(1)
+        if len(handled) == 20:
+            may_serve.set()
+        else:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+    former = signal.signal(signal.SIGALRM, handle)
+    try:
+        with warpway.Service(device=device) as service, warpway.Client(service.token()) as client:
+            serving = in_thread(lambda: may_serve.wait(LIMIT_S) and service.serve(timeout=LIMIT_S))
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            client.lane_timeline(timeout=LIMIT_S / 6)
+            service.drain()
+            assert serving() is True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+
+
 def test_a_function_that_waits_itself(device):
     """In the main thread a wait inside a wait, which a signal without an exception does not end."""
     calls = []
