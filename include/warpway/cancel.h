@@ -34,7 +34,7 @@
  *     - An object that a put replaced has ended.
  *     - The escrow of a token that was exported lasts for its full time, and with it the name of a
  *       barrier that was created. A delivery (WW_EXPORT_DELIVERY) stays in flight, but the next
- *       equal export of this process gets it.
+ *       equal export by this ww_broker gets it, unless another export ended so in between.
  *     - A use of a counted token that was imported is used up.
  *     - Tokens that were revoked are invalid.
  *     - If a rank of a barrier was taken, and another process got this member before it was taken

@@ -155,7 +155,7 @@ void ww_broker_client_note_delivery(struct ww_broker *broker);
 
 /*
  * The answer to such an export did not come, but the broker may have executed it. The next equal
- * one takes the secret, and gets the same delivery: so none is in flight that nobody has.
+ * one takes the secret, and gets the same delivery. Only the last such export is kept.
  */
 void ww_broker_client_keep_export(struct ww_broker *broker, const struct ww_wire_export *export);
 
