@@ -193,8 +193,10 @@ void device_keep(ww_device *device)
 
 	while (i < DEVICES_KEPT && kept[i] && kept[i] != device)
 		i++;
-	if (i < DEVICES_KEPT && !kept[i])
+	if (i < DEVICES_KEPT && !kept[i]) {
 		kept[i] = ww_device_ref(device);
+		wait_device_opened();
+	}
 }
 
 static ww_device *open_named(struct core *core, const char *name)

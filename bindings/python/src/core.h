@@ -242,6 +242,9 @@ static inline ww_status wait_leave(ww_status status)
 ww_status wait_in_slices(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
 	PyObject *cancel);
 
+/* With the GIL, after a device was opened. */
+void wait_device_opened(void);
+
 /* Of CLOCK_MONOTONIC. */
 uint64_t wait_now_ns(void);
 /* What is left of a limit. At least 1 if it is not 0, which means to the library not to wait. */

@@ -22,7 +22,7 @@ cdef enum:
 
 
 cdef public void stream_stay(ww_stream *stream) noexcept nogil:
-    if stream and ww_stream_native(stream) == CU_STREAM_PER_THREAD:
+    if stream and <uintptr_t>ww_stream_native(stream) == CU_STREAM_PER_THREAD:
         wait_stay()
 
 

@@ -30,6 +30,7 @@
  */
 #include "core.h"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -107,6 +108,7 @@ struct job {
 	ww_cancel *stop; /* ends the call */
 	ww_status status;
 	struct ww_error record; /* of the main thread: that of the helper is the same meanwhile */
+	void *context;          /* the same for CUDA's current context; or NULL */
 	struct job *outer;      /* a handler of a signal runs in the wait for this one */
 };
 
@@ -156,10 +158,28 @@ static void set_record(const struct ww_error *record)
 	*(struct ww_error *)ww_error_last() = *record;
 }
 
+/* The driver's cuCtxGetCurrent(), cuCtxSetCurrent(); or NULL: no device of CUDA was opened. */
+static int (*context_get)(void **out_context);
+static int (*context_set)(void *context);
+
+void wait_device_opened(void)
+{
+	void *driver = context_set ? NULL : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!driver)
+		return;
+	*(void **)&context_get = dlsym(driver, "cuCtxGetCurrent");
+	*(void **)&context_set = dlsym(driver, "cuCtxSetCurrent");
+}
+
 static void job_do(struct job *job)
 {
 	set_record(&job->record);
+	if (job->context)
+		context_set(job->context);
 	job->status = job->fn(job->call, job->timeout_ns, job->stop);
+	if (job->context)
+		context_set(NULL);
 	job->record = *ww_error_last();
 }
 
@@ -322,6 +342,8 @@ static ww_status run_by_helper(wait_fn fn, void *call, uint64_t timeout_ns, ww_c
 	if (!helper)
 		return run(fn, call, timeout_ns, flag);
 	job.record = *ww_error_last();
+	if (context_get)
+		context_get(&job.context);
 	jobs = &job;
 	status = how(&job, helper);
 	jobs = job.outer;

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import warpway
-from children import LIMIT_S
+from children import LIMIT_S, run_python
 from frames import SHAPE, Pair
 from waits import Gate, in_thread, until, when_main_thread_sleeps
 
@@ -369,6 +369,22 @@ def test_iteration_ends_with_the_producer(pair):
     assert isinstance(caught.value, EOFError) and caught.value.status_name == "WW_END"
     assert "the producer has closed the channel" in str(caught.value)
     assert list(pair.consumer) == []
+
+
+def test_opened_in_the_current_context(gpu, request):
+    """Whichever thread of the package asks the broker. The primary context would take much of the GPU's memory."""
+    name = f"{gpu}-{request.node.name}"
+    with warpway.Channel(name, 3, "int32", device=gpu):
+        run_python("""
+            import ctypes, sys, warpway
+            name, gpu, index = *sys.argv[1:], int(sys.argv[2].removeprefix("cuda:"))
+            cuda = ctypes.CDLL("libcuda.so.1")
+            context, flags, is_active = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_int()
+            assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, index) == 0
+            consumer = warpway.Channel.get(name, device=gpu)
+            assert cuda.cuDevicePrimaryCtxGetState(index, ctypes.byref(flags), ctypes.byref(is_active)) == 0
+            assert not is_active.value
+            """, name, gpu)
 
 
 def test_closed_channel(pair):
