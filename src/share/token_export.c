@@ -115,14 +115,17 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 							     : escrow->ns,
 	};
 	WW_AUTO_REQUEST struct ww_request request;
+	bool may_exist;
 	ww_status status;
 
 	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
 	memcpy(message.id, info->object_id, sizeof(message.id));
-	if (is_delivery && !ww_broker_client_take_export(broker, &message))
+	may_exist = is_delivery && ww_broker_client_take_export(broker, &message);
+	if (is_delivery && !may_exist)
 		ww_try(ww_random_bytes(message.secret, sizeof(message.secret)));
 	status = ww_broker_client_ask(broker, &request);
-	if (is_delivery && status != WW_OK && request.answer_code != WW_WIRE_ERROR)
+	may_exist |= is_delivery && request.serial != 0; /* it was sent */
+	if (may_exist && status != WW_OK && request.answer_code != WW_WIRE_ERROR)
 		ww_broker_client_keep_export(broker, &message);
 	ww_try(status);
 	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,

@@ -109,6 +109,61 @@ SCENE_CASE(cancel_nowait, WW_CAP_EXPORT)
 	ww_memory_unref(memory);
 }
 
+/* --- a delivery --- */
+
+static ww_status deliver(ww_memory *memory, uint32_t uses, ww_cancel *cancel,
+	struct ww_token *out_token)
+{
+	return ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .uses = uses, .flags = WW_EXPORT_DELIVERY),
+		cancel, out_token);
+}
+
+static void must_be_in_flight(size_t count)
+{
+	struct ww_in_flight_info info = WW_INIT(struct ww_in_flight_info);
+	ww_in_flight *list;
+
+	MUST_OK(ww_in_flight_create(scene.broker, NULL, &list));
+	if (count > 0)
+		MUST_OK(ww_in_flight_get(list, count - 1, &info));
+	MUST_STATUS(WW_END, ww_in_flight_get(list, count, &info));
+	ww_in_flight_free(list);
+}
+
+/* Of one whose answer did not come nobody has a token. The next equal export gets it, once. */
+SCENE_CASE(cancel_of_delivery, WW_CAP_EXPORT)
+{
+	struct ww_token tokens[3];
+	ww_memory *memory, *reader;
+	ww_cancel *set;
+
+	memory = scene_make(2 * MIB, 1);
+	MUST_OK(ww_cancel_create(&set));
+	ww_cancel_set(set);
+	MUST_OK(deliver(memory, 2, NULL, &tokens[0]));
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	MUST_STATUS(WW_CANCELLED, deliver(memory, 1, set, &tokens[1]));
+	MUST_STATUS(WW_CANCELLED, deliver(memory, 2, ww_cancel_nowait(), &tokens[0]));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	must_be_in_flight(2);
+	MUST_OK(deliver(memory, 2, NULL, &tokens[0]));
+	must_be_in_flight(3);
+	MUST_OK(deliver(memory, 1, NULL, &tokens[1]));
+	must_be_in_flight(3);
+	MUST_OK(deliver(memory, 1, NULL, &tokens[2]));
+	must_be_in_flight(4);
+	for (int i = 1; i < 3; i++) {
+		MUST_OK(ww_memory_import(scene.device, scene.broker, &tokens[i], NULL, NULL,
+			&reader, NULL));
+		ww_memory_unref(reader);
+	}
+	must_be_in_flight(2);
+	MUST_OK(ww_in_flight_revoke(scene.broker, NULL, NULL, NULL, NULL));
+	ww_cancel_unref(set);
+	ww_memory_unref(memory);
+}
+
 /* --- at any instant --- */
 
 struct player {
