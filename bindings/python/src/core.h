@@ -242,6 +242,11 @@ static inline ww_status wait_leave(ww_status status)
 ww_status wait_in_slices(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
 	PyObject *cancel);
 
+/* module.c: where this thread leaves what it logs, for log_kept(); NULL: it logs itself. */
+struct log_line;
+extern _Thread_local struct log_line *_Atomic *log_later;
+void log_kept(struct log_line *_Atomic *lines); /* with the GIL */
+
 /* With the GIL, after a device was opened. */
 void wait_device_opened(void);
 

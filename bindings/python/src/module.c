@@ -5,6 +5,8 @@
 #include "core.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "array.h"
 #include "channel.h"
@@ -66,12 +68,39 @@ static PyObject *itemsize(PyObject *module, PyObject *value)
 	return PyLong_FromLong((long)dtype.bits * dtype.lanes / 8);
 }
 
+_Thread_local struct log_line *_Atomic *log_later;
+
+/* A line for another thread. */
+struct log_line {
+	struct log_line *next; /* came before it */
+	void *function;
+	char text[];
+};
+
+static void keep_line(void *function, const char *line)
+{
+	size_t bytes = strlen(line) + 1;
+	struct log_line *kept = malloc(sizeof(*kept) + bytes);
+
+	if (!kept)
+		return;
+	kept->function = function;
+	memcpy(kept->text, line, bytes);
+	kept->next = atomic_load(log_later);
+	while (!atomic_compare_exchange_weak(log_later, &kept->next, kept))
+		;
+}
+
 static void log_line(void *function, const char *line)
 {
 	static _Thread_local bool is_inside; /* what the function does itself is not logged */
 	struct callback callback;
 	PyObject *text, *result;
 
+	if (log_later) {
+		keep_line(function, line);
+		return;
+	}
 	if (is_inside || !callback_begin(&callback))
 		return;
 	is_inside = true;
@@ -83,6 +112,26 @@ static void log_line(void *function, const char *line)
 	Py_XDECREF(text);
 	is_inside = false;
 	callback_end(&callback);
+}
+
+void log_kept(struct log_line *_Atomic *lines)
+{
+	struct log_line *last = atomic_exchange(lines, NULL), *first = NULL;
+
+	while (last) {
+		struct log_line *before = last->next;
+
+		last->next = first;
+		first = last;
+		last = before;
+	}
+	while (first) {
+		struct log_line *next = first->next;
+
+		log_line(first->function, first->text);
+		free(first);
+		first = next;
+	}
 }
 
 /*

@@ -109,7 +109,8 @@ struct job {
 	ww_status status;
 	struct ww_error record; /* of the main thread: that of the helper is the same meanwhile */
 	void *context;          /* the same for CUDA's current context; or NULL */
-	struct job *outer;      /* a handler of a signal runs in the wait for this one */
+	struct log_line *_Atomic lines; /* logged by the helper: the main thread may have locks */
+	struct job *outer;              /* a handler of a signal runs in the wait for this one */
 };
 
 /*
@@ -175,11 +176,13 @@ void wait_device_opened(void)
 static void job_do(struct job *job)
 {
 	set_record(&job->record);
+	log_later = &job->lines;
 	if (job->context)
 		context_set(job->context);
 	job->status = job->fn(job->call, job->timeout_ns, job->stop);
 	if (job->context)
 		context_set(NULL);
+	log_later = NULL;
 	job->record = *ww_error_last();
 }
 
@@ -303,10 +306,12 @@ static ww_status job_run(struct job *job, struct helper *helper)
 			has_raised = true;
 			ww_cancel_set(job->stop);
 		}
+		log_kept(&job->lines);
 		if (helper->pid != getpid()) /* a handler has called fork() */
 			return has_raised ? STATUS_RAISED
 					  : run(job->fn, job->call, job->timeout_ns, job->flag);
 	}
+	log_kept(&job->lines);
 	set_record(&job->record);
 	if (has_raised && (job->status != WW_OK || !defer_exception()))
 		return STATUS_RAISED;

@@ -431,6 +431,30 @@ def test_log_that_uses_the_library(device):
     assert 3 <= len(lines) < 100 and told
 
 
+def test_log_in_the_thread_that_makes_the_call(device):
+    """It may have locks that the function takes. Another thread of the package makes the channels. What the function does
+    itself is not logged."""
+    depths, running, threads = [], [], set()
+
+    def log(_line):
+        threads.add(threading.get_ident())
+        depths.append(len(running))
+        running.append(1)
+        try:
+            warpway.Channel(None, 3, "int32", device=device).close()
+        finally:
+            running.pop()
+
+    warpway.set_log(log)
+    try:
+        warpway.Memory(1, device).close()
+        before = len(depths)
+        warpway.Channel(None, 3, "int32", device=device).close()
+    finally:
+        warpway.set_log(None)
+    assert 0 < before < len(depths) and not any(depths) and threads == {threading.get_ident()}
+
+
 def test_log_that_uses_a_timeline_whose_page_is_mapped(device):
     """The library holds no lock while it logs; otherwise this waits for ever."""
     program = """
