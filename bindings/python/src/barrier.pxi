@@ -335,7 +335,9 @@ cdef ww_barrier *join_barrier(Barrier self, uint32_t rank, uint64_t timeout_ns, 
     """Becomes a member. Returns a reference; the Barrier has another one, unless it was closed meanwhile."""
     cdef BarrierJoin call
     name = self.name # __init__() may change it meanwhile
-    call.name = NULL if name is None else <const char *>name
+    call.name = NULL
+    if name is not None:
+        call.name = name
     call.broker = ww_broker_ref(self.broker) if self.broker else NULL
     call.token, call.rank, call.barrier = self.token_, rank, NULL
     self.joining = &call

@@ -46,7 +46,7 @@ const struct handle_class *channel_class_of(PyObject *self)
 
 PyObject *channel_fail(struct core *core, ww_status status)
 {
-	if (status == CHANNEL_CLOSED)
+	if (status == STATUS_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "this Channel is closed");
 	if (status == CHANNEL_HAS_VIEWS)
 		return PyErr_Format(PyExc_BufferError,
@@ -180,7 +180,7 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	if (status == WW_TIMED_OUT)
 		return error_raise_text(core, status, "no %s has come within the time limit",
 			call->state->form.is_producer ? "free slot" : "frame");
-	if (status == CHANNEL_CLOSED)
+	if (status == STATUS_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "this %s is closed",
 			call->state->class->handle->noun);
 	return channel_fail(core, status);

@@ -24,12 +24,6 @@
 
 #include "turn.h"
 
-/* No statuses of the library. */
-#define CHANNEL_CLOSED    TURNS_CLOSED    /* by this process */
-#define CHANNEL_HAS_VIEWS (INT32_MIN + 2) /* of an earlier frame in the slot */
-#define CHANNEL_HAS_KEPT  (INT32_MIN + 3) /* a frame was put back, and comes first */
-#define FRAME_HAS_ENDED   (INT32_MIN + 4) /* another thread has published or discarded it */
-
 struct frame_hold;
 struct channel_state;
 
@@ -116,7 +110,7 @@ void channel_state_close(struct channel_state *state);
 /*
  * The next frame, with the Frame as its user.
  * @stream:  borrowed; may be NULL
- * Return: as ww_channel_acquire() or ww_channel_receive(); CHANNEL_CLOSED; CHANNEL_HAS_VIEWS;
+ * Return: as ww_channel_acquire() or ww_channel_receive(); STATUS_CLOSED; CHANNEL_HAS_VIEWS;
  *         CHANNEL_HAS_KEPT.
  */
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,
@@ -125,7 +119,7 @@ ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uin
 /* Under the GIL: so many frames were put back. Calls that receive get these first. */
 void channel_state_set_kept(struct channel_state *state, Py_ssize_t count);
 
-/* As ww_channel_info_get(); CHANNEL_CLOSED. */
+/* As ww_channel_info_get(); STATUS_CLOSED. */
 ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info);
 
 /* What is done with the channel, by one thread at a time. It touches no Python object. */
@@ -138,19 +132,19 @@ typedef ww_status (
 ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel);
 
-/* Calls @fn, in turns with the calls of other threads. Return: its status; CHANNEL_CLOSED. */
+/* Calls @fn, in turns with the calls of other threads. Return: its status; STATUS_CLOSED. */
 ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel);
 
 /*
  * A descriptor that is readable while the next frame can be taken without waiting, or the Channel
- * was closed. It is closed with the state. Return: as ww_channel_eventfd(); CHANNEL_CLOSED.
+ * was closed. It is closed with the state. Return: as ww_channel_eventfd(); STATUS_CLOSED.
  */
 ww_status channel_state_fileno(struct channel_state *state, int *out_fd);
 
 /*
  * As ww_channel_wait_any(), but a frame that was put back is found first. @states: each once, in
- * the order of their addresses, so that several threads can wait. Return: CHANNEL_CLOSED, too.
+ * the order of their addresses, so that several threads can wait. Return: STATUS_CLOSED, too.
  */
 ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index);
@@ -166,7 +160,7 @@ struct frame_metadata {
 /*
  * @metadata:  borrowed; what is published with the frame
  * @stream:    NULL: that of the hold
- * Return: as ww_channel_publish(); CHANNEL_CLOSED; FRAME_HAS_ENDED.
+ * Return: as ww_channel_publish(); STATUS_CLOSED; FRAME_HAS_ENDED.
  */
 ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
 	ww_stream *stream);
@@ -186,7 +180,7 @@ void frame_hold_add_user(struct frame_hold *hold);
 /* The last one ends the frame. For ww_wrap_params.release, too. */
 void frame_hold_drop_user(void *hold);
 
-/* Makes a memory of a frame's bytes. Return: as ww_memory_wrap(); CHANNEL_CLOSED. */
+/* Makes a memory of a frame's bytes. Return: as ww_memory_wrap(); STATUS_CLOSED. */
 ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *params,
 	ww_memory **out_memory);
 

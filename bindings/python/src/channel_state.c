@@ -25,8 +25,7 @@
 #define RETIRE_NS UINT64_C(1000000000) /* for a GPU that may still use frames */
 #define NAP_NS    1000000
 
-#define SLOT_ENDING    UINT32_C(0x10000) /* in channel_state.held, beside the number of holds */
-#define SLOT_IS_ENDING (INT32_MIN + 5)   /* the acquired one: no status that a call returns */
+#define SLOT_ENDING UINT32_C(0x10000) /* in channel_state.held, beside the number of holds */
 
 /* --- using it --- */
 
@@ -341,7 +340,7 @@ ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *
 	ww_memory **out_memory)
 {
 	struct channel_state *state = hold->state;
-	ww_status status = CHANNEL_CLOSED;
+	ww_status status = STATUS_CLOSED;
 
 	state_enter(state);
 	if (has_object(state))
@@ -443,7 +442,7 @@ ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadat
 	ww_stream *stream)
 {
 	struct channel_state *state = hold->state;
-	ww_status status = CHANNEL_CLOSED;
+	ww_status status = STATUS_CLOSED;
 
 	state_enter(state);
 	if (hold->is_done)
@@ -506,7 +505,7 @@ static ww_status try_run(struct channel_state *state, state_fn fn, void *call, u
 	if (has_object(state) && !is_closed(state))
 		status = fn(state, call, slice_ns(status, end_ns, turn.is_awaited), cancel);
 	else
-		status = CHANNEL_CLOSED;
+		status = STATUS_CLOSED;
 	state_leave(state);
 	turns_end(&turns, 1, &turn);
 	return status;
@@ -629,7 +628,7 @@ static ww_status try_wait_any(struct channel_state *const *states, uint32_t coun
 		is_awaited |= mine[i].is_awaited;
 	}
 	if (!are_open(states, count))
-		status = CHANNEL_CLOSED;
+		status = STATUS_CLOSED;
 	else if (find_kept(states, count, out_index))
 		status = WW_OK;
 	else

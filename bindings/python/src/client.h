@@ -23,9 +23,6 @@
 
 #include <pthread.h>
 
-/* No status of the library: this process has closed the Client. */
-#define CLIENT_CLOSED (INT32_MIN + 1)
-
 struct ticket_state;
 
 struct client_state {
@@ -79,7 +76,7 @@ typedef ww_status (
 
 /*
  * Calls @fn, in turns with other threads, until it does not return WW_TIMED_OUT.
- * Return: its status; CLIENT_CLOSED.
+ * Return: its status; STATUS_CLOSED.
  */
 ww_status client_state_call(struct client_state *state, client_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel);
@@ -88,11 +85,11 @@ ww_status client_state_call(struct client_state *state, client_fn fn, void *call
  * The state of a service whose server has not ended: the one that was met before, or that of the
  * next server of the name.
  * @out_next:  a reference
- * Return: as ww_client_open(); CLIENT_CLOSED.
+ * Return: as ww_client_open(); STATUS_CLOSED.
  */
 ww_status client_state_next(struct client_state *state, uint64_t timeout_ns, ww_cancel *cancel,
 	struct client_state **out_next);
-/* Return: as ww_client_service_info_get(); CLIENT_CLOSED. */
+/* Return: as ww_client_service_info_get(); STATUS_CLOSED. */
 ww_status client_state_info(struct client_state *state, struct ww_service_info *out_info);
 /* The server has ended, or has closed the service. */
 bool client_state_is_over(struct client_state *state);
@@ -102,11 +99,11 @@ struct ticket_state *ticket_state_new(struct client_state *state, ww_ticket *tic
 /* The library's ticket is released by the next thread that uses the client. May be NULL. */
 void ticket_state_free(struct ticket_state *ticket);
 
-/* Return: WW_OK (it has ended); WW_TIMED_OUT; WW_CANCELLED; CLIENT_CLOSED. */
+/* Return: WW_OK (it has ended); WW_TIMED_OUT; WW_CANCELLED; STATUS_CLOSED. */
 ww_status ticket_state_wait(struct ticket_state *ticket, uint64_t timeout_ns, ww_cancel *cancel);
 /*
  * Its own descriptor, opened by the first call. It is also readable when the client is closed.
- * Return: as ww_ticket_eventfd(); CLIENT_CLOSED.
+ * Return: as ww_ticket_eventfd(); STATUS_CLOSED.
  */
 ww_status ticket_state_fileno(struct ticket_state *ticket, int *out_fd);
 void ticket_state_cancel(struct ticket_state *ticket);
@@ -115,7 +112,7 @@ ww_status ticket_state_info(struct ticket_state *ticket, struct ww_ticket_info *
 /*
  * As ww_ticket_stream_wait().
  * @out_is_late:  with WW_TIMED_OUT: the call's deadline has passed; else @timeout_ns has
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; CLIENT_CLOSED; an error.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; STATUS_CLOSED; an error.
  */
 ww_status ticket_state_stream_wait(struct ticket_state *ticket, ww_stream *stream, uint64_t flags,
 	uint64_t timeout_ns, ww_cancel *cancel, bool *out_is_late);

@@ -3,7 +3,6 @@
 
 cdef extern from "client.h":
     # See client.h for what each does.
-    const ww_status CLIENT_CLOSED
     const handle_class client_class
     struct client_state:
         uint64_t timeout_ns
@@ -53,8 +52,8 @@ cdef ww_status use_client(client_state *state, client_fn use, void *call, uint64
 
 
 cdef object client_fail(ww_status status):
-    """Raises what a status says, CLIENT_CLOSED included."""
-    if status == CLIENT_CLOSED:
+    """Raises what a status says, STATUS_CLOSED included."""
+    if status == STATUS_CLOSED:
         raise ValueError("this Client is closed")
     error_raise(python_core, status)
 

@@ -130,7 +130,7 @@ static uint64_t slice_ns(const struct client_state *state, uint64_t timeout_ns, 
 static ww_status try_call(struct client_state *state, client_fn fn, void *call, uint64_t slice,
 	ww_cancel *cancel)
 {
-	ww_status status = CLIENT_CLOSED;
+	ww_status status = STATUS_CLOSED;
 
 	if (slice > 0)
 		state_enter_to_wait(state);
@@ -323,7 +323,7 @@ ww_status client_state_next(struct client_state *state, uint64_t timeout_ns, ww_
 		uint64_t left_ns = timeout_ns == WW_FOREVER ? WW_FOREVER : timeout_ns - spent_ns;
 
 		if (is_closed(state))
-			return CLIENT_CLOSED;
+			return STATUS_CLOSED;
 		if (cancel && ww_cancel_is_set(cancel))
 			return WW_CANCELLED;
 		status = open_next(state, left_ns < WAIT_NS ? left_ns : WAIT_NS, cancel, out_next);
@@ -454,7 +454,7 @@ static ww_status ticket_look(struct ticket_state *ticket, uint64_t timeout_ns, w
 
 	if (!__atomic_load_n(&ticket->has_ended, __ATOMIC_ACQUIRE)) {
 		if (is_closed(ticket->client))
-			return CLIENT_CLOSED;
+			return STATUS_CLOSED;
 		if (timeout_ns > 0)
 			(void)ww_ticket_wait(ticket->ticket, timeout_ns, cancel);
 		ticket_note_end(ticket);
@@ -480,7 +480,7 @@ static ww_status ticket_wait_slice(struct ticket_state *ticket, uint64_t slice, 
 
 	if (!enter_or_sleep(ticket, slice))
 		return __atomic_load_n(&ticket->has_ended, __ATOMIC_ACQUIRE) ? WW_OK
-			: is_closed(ticket->client)                          ? CLIENT_CLOSED
+			: is_closed(ticket->client)                          ? STATUS_CLOSED
 									     : WW_TIMED_OUT;
 	status = ticket_look(ticket, slice, cancel);
 	state_leave(ticket->client);
@@ -550,7 +550,7 @@ ww_status ticket_state_fileno(struct ticket_state *ticket, int *out_fd)
 
 	state_enter(state);
 	if (ticket->ready_fd < 0) {
-		status = is_closed(state) ? CLIENT_CLOSED
+		status = is_closed(state) ? STATUS_CLOSED
 					  : ww_ticket_eventfd(ticket->ticket, &ticket->ready_fd);
 		if (status == WW_OK) {
 			ticket->next_polled = state->polled;

@@ -98,11 +98,18 @@ struct core *core_of_module(PyObject *module);
 
 /* --- error.c --- */
 
-/* A wait that ended because Python has an exception already; no status of the library. */
-#define STATUS_RAISED INT32_MIN
-
-/* WW_ERR_STATE of a function that was called: CallError. No status of the library, either. */
-#define FUNCTION_FAILED (INT32_MIN + 2)
+/* What is no status of the library. */
+enum {
+	STATUS_RAISED = INT32_MIN, /* a wait ended because Python has an exception already */
+	STATUS_CLOSED,             /* this process has closed the object */
+	FUNCTION_FAILED,           /* WW_ERR_STATE of a function that was called: CallError */
+	WAIT_LEFT,                 /* see wait_may_leave() */
+	CHANNEL_HAS_VIEWS,         /* of an earlier frame in the slot */
+	CHANNEL_HAS_KEPT,          /* a frame was put back, and comes first */
+	FRAME_HAS_ENDED,           /* another thread has published or discarded it */
+	SLOT_IS_ENDING,            /* another thread is about to end a frame of the acquired slot */
+	STATUS_OF_OURS_MAX = SLOT_IS_ENDING
+};
 
 /* Makes the exception classes, and adds them to the module. Return: 0; -1 with an exception. */
 int errors_add(struct core *core);
@@ -223,11 +230,9 @@ ww_status wait_timed(struct core *core, wait_fn fn, void *call, uint64_t timeout
 
 /*
  * Whether that is so now, and another slice follows. @fn may then return WAIT_LEFT, without an
- * effect, if slices would lose something: wait_run() does the rest. No status of the library, nor
- * one of ours (channel.h).
+ * effect, if slices would lose something: wait_run() does the rest.
  */
 bool wait_may_leave(void);
-#define WAIT_LEFT (INT32_MIN + 5)
 
 /* By @fn, at its beginning: it must not be left to another thread. */
 void wait_stay(void);

@@ -17,7 +17,7 @@ cdef extern from "token.h":
     enum:
         CORE_ARRAY, CORE_BROKER, CORE_CANCEL, CORE_CHANNEL, CORE_GRAPH_NODE, CORE_MEMORY, CORE_TIMELINE
         CORE_TOKEN, CORE_WORK_QUEUE
-    const ww_status FUNCTION_FAILED, STATUS_RAISED
+    const ww_status FUNCTION_FAILED, STATUS_CLOSED, STATUS_OF_OURS_MAX, STATUS_RAISED, WAIT_LEFT
     const handle_class barrier_class, broker_class, cancel_class, device_class, event_class, graph_node_class, pool_class
     const handle_class service_class, stream_class, timeline_class, watch_class
 
@@ -41,7 +41,6 @@ cdef extern from "token.h":
     ww_status wait_leave(ww_status) nogil
     bint wait_may_leave() nogil
     void wait_stay() nogil
-    const ww_status WAIT_LEFT
     ww_device *convert_device(core *, object) except NULL
     ww_stream *convert_stream(core *, ww_device *, object) except NULL
     void *convert_handle(core *, int type, const handle_class *, object) except NULL

@@ -166,7 +166,7 @@ static bool require_open(PyObject *self)
 
 static PyObject *frame_fail(struct core *core, const struct frame_hold *hold, ww_status status)
 {
-	if (status == CHANNEL_CLOSED)
+	if (status == STATUS_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
 			hold->state->class->handle->noun);
 	if (status == FRAME_HAS_ENDED)

@@ -48,7 +48,7 @@ cdef ww_status tell_failure(ww_call *const *calls, uint32_t count, error) except
     cdef ww_status status = WW_ERR_STATE
     cdef uint32_t i
     is_own = isinstance(error, <object>error_class(python_core, WW_ERR_SYSTEM))
-    if is_own and isinstance(error.status, int) and STATUS_RAISED + 3 < error.status < 0:
+    if is_own and isinstance(error.status, int) and STATUS_OF_OURS_MAX < error.status < 0:
         status = error.status
     try:
         message = str(error)[:WW_ERROR_MESSAGE_BYTES] # a huge one takes long

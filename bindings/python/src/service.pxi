@@ -18,7 +18,6 @@ cdef extern from *:
 
 cdef enum:
     SERVE_NS = 40000000 # so soon a thread that serves learns that it is to stop
-    SERVICE_CLOSED = -2147483647 # no status of the library
 
 
 # --- what services and functions tell ---
@@ -484,7 +483,7 @@ cdef ww_status run_serve(void *call, uint64_t timeout_ns, ww_cancel *cancel) noe
     serving_now = outer
     if serving.error:
         return STATUS_RAISED
-    return SERVICE_CLOSED if serving_is_closed(serving) or LOAD(serving.is_over[0]) else status
+    return STATUS_CLOSED if serving_is_closed(serving) or LOAD(serving.is_over[0]) else status
 
 
 cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int *is_over, cancel) except -1:
@@ -501,7 +500,7 @@ cdef bint serve_here(Service self, ww_service *service, uint64_t timeout_ns, int
             raise <object>serving.error
     finally:
         Py_XDECREF(serving.error)
-    if status != WW_END and status != SERVICE_CLOSED and status != WW_TIMED_OUT:
+    if status != WW_END and status != STATUS_CLOSED and status != WW_TIMED_OUT:
         check(status)
     return status != WW_TIMED_OUT
 

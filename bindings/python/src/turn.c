@@ -194,7 +194,7 @@ static ww_status turns_await(struct turns *const *all, uint32_t count, struct tu
 			if (status == WAIT_LEFT)
 				return status;
 			if (is_any_closed(all, count))
-				return TURNS_CLOSED;
+				return STATUS_CLOSED;
 			if (ww_cancel_is_set(cancel))
 				return WW_CANCELLED;
 			now_ns = wait_now_ns();

@@ -18,9 +18,6 @@
 
 #include "core.h"
 
-/* No status of the library. */
-#define TURNS_CLOSED (INT32_MIN + 1)
-
 /* One thread's place in the queue; of the caller, with all zero at the beginning. */
 struct turn {
 	struct turn *next;
@@ -68,7 +65,7 @@ void turns_leave(struct turns *turns);
  * @end_ns:  CLOCK_MONOTONIC; 0: the call does not wait
  *
  * Return: WW_OK: this thread uses them all; WW_TIMED_OUT: it does, too, but end_ns has passed, so
- *         it only looks; WW_CANCELLED, TURNS_CLOSED, WAIT_LEFT: it uses none. After turns_leave()
+ *         it only looks; WW_CANCELLED, STATUS_CLOSED, WAIT_LEFT: it uses none. After turns_leave()
  *         of each, turns_end() follows.
  */
 ww_status turns_enter_to_wait(struct turns *const *all, uint32_t count, struct turn *mine,

@@ -6,7 +6,6 @@
 from cpython.ref cimport Py_CLEAR
 
 cdef extern from "channel.h":
-    const ww_status CHANNEL_CLOSED
     struct channel_state:
         ww_device *device
         ww_channel_info form
@@ -582,7 +581,7 @@ cdef int ask_queue(WorkQueue self, int what, QueueCall *call, cancel) except -1:
     call.state = <channel_state *>handle_borrow(self, &work_queue_class)
     try:
         status = wait_run(python_core, run_queue_call, call, 0, <PyObject *>cancel)
-        if status == CHANNEL_CLOSED:
+        if status == STATUS_CLOSED:
             raise ValueError("this WorkQueue is closed")
         return check(status)
     finally:
