@@ -690,44 +690,6 @@ def test_closing_a_client_ends_its_waits(device):
         stopper.may_end.set()
 
 
-# --- threads ---
-
-
-def test_threads_that_serve_run_functions_at_the_same_time(device):
-    barrier = threading.Barrier(2)
-
-    def offer(service):
-        service.offer("meet", "-> i32 place", lambda: barrier.wait(LIMIT_S))
-
-    with served(device, offer, threads=2) as (_, client):
-        tickets = [client.submit("meet", lane=lane) for lane in (0, 1)]
-        assert sorted(ticket.result(LIMIT_S) for ticket in tickets) == [0, 1]
-
-
-def test_threads_that_share_a_client(device):
-    with served(device, echo_offer("i64 a, bytes b -> i64 c, bytes d"), threads=2) as (_, client):
-        def work(first):
-            for number in range(first, first + 50):
-                data = str(number).encode()
-                assert client.echo(number, data, lane=first % 7) == (number, data)
-                ticket = client.submit("echo", number, data)
-                assert ticket.result() == (number, data)
-            return first
-
-        ends = [in_thread(work, first) for first in range(0, 800, 100)]
-        assert [end() for end in ends] == list(range(0, 800, 100))
-
-
-def test_threads_that_wait_for_one_ticket(device):
-    stopper = Stopper()
-    with served(device, stopper.offer) as (_, client):
-        ticket = client.submit("stop", 9)
-        waits = [in_thread(ticket.result) for _ in range(5)]
-        assert stopper.begun.wait(LIMIT_S)
-        stopper.may_end.set()
-        assert [wait() for wait in waits] == [9] * 5
-
-
 # --- asyncio ---
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service.serve(threads=n)."""
+"""Several threads that serve, call and wait; Service.serve(threads=n)."""
 
 import signal
 import threading
@@ -9,7 +9,46 @@ import pytest
 
 import warpway
 from children import LIMIT_S
+from test_service import Stopper, echo_offer, served
 from waits import in_thread, interrupt_main_thread
+
+
+def test_threads_that_serve_run_functions_at_the_same_time(device):
+    barrier = threading.Barrier(2)
+
+    def offer(service):
+        service.offer("meet", "-> i32 place", lambda: barrier.wait(LIMIT_S))
+
+    with served(device, offer, threads=2) as (_, client):
+        tickets = [client.submit("meet", lane=lane) for lane in (0, 1)]
+        assert sorted(ticket.result(LIMIT_S) for ticket in tickets) == [0, 1]
+
+
+def test_threads_that_share_a_client(device):
+    with served(device, echo_offer("i64 a, bytes b -> i64 c, bytes d"), threads=2) as (_, client):
+        def work(first):
+            for number in range(first, first + 50):
+                data = str(number).encode()
+                assert client.echo(number, data, lane=first % 7) == (number, data)
+                ticket = client.submit("echo", number, data)
+                assert ticket.result() == (number, data)
+            return first
+
+        ends = [in_thread(work, first) for first in range(0, 800, 100)]
+        assert [end() for end in ends] == list(range(0, 800, 100))
+
+
+def test_threads_that_wait_for_one_ticket(device):
+    stopper = Stopper()
+    with served(device, stopper.offer) as (_, client):
+        ticket = client.submit("stop", 9)
+        waits = [in_thread(ticket.result) for _ in range(5)]
+        assert stopper.begun.wait(LIMIT_S)
+        stopper.may_end.set()
+        assert [wait() for wait in waits] == [9] * 5
+
+
+# --- serve(threads=n) ---
 
 
 def threads_of_serve():
