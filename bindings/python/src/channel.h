@@ -62,7 +62,7 @@ struct channel_state {
 	ww_work_queue *queue;     /* NULL: it is closed, or a channel */
 	struct frame_hold *ended; /* without users */
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
-	uint32_t *held;           /* atomic: of a producer: of each slot, how many holds it has */
+	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
 	struct frame_hold *taken; /* atomic: of a consumer: the first of those that have users */
 	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
 	int ready_fd;                  /* of fileno(); -1: nobody asked for it */
@@ -76,7 +76,7 @@ struct frame_hold {
 	bool has_array; /* with the next: of a consumer that reattaches, of the frame's producer */
 	struct ww_array array;
 	ww_stream *stream; /* a reference: the frame ends when its work so far has run; or NULL */
-	bool is_open;      /* the Frame is a user; under the GIL */
+	bool is_open;      /* the Frame is a user, and nothing ends it; under the GIL */
 	/*
 	 * It was published or discarded: by the thread that uses the channel. Of a received one:
 	 * the work with it is done. Atomic, under the GIL, when the Frame is no user any more
@@ -158,9 +158,10 @@ struct frame_metadata {
 };
 
 /*
+ * Of an acquired frame, of which only one thread is the user. On success that use has ended, too.
  * @metadata:  borrowed; what is published with the frame
  * @stream:    NULL: that of the hold
- * Return: as ww_channel_publish(); STATUS_CLOSED; FRAME_HAS_ENDED.
+ * Return: as ww_channel_publish(); STATUS_CLOSED.
  */
 ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
 	ww_stream *stream);
@@ -183,13 +184,6 @@ void frame_hold_drop_user(void *hold);
 /* Makes a memory of a frame's bytes. Return: as ww_memory_wrap(); STATUS_CLOSED. */
 ww_status frame_hold_wrap(struct frame_hold *hold, const struct ww_wrap_params *params,
 	ww_memory **out_memory);
-
-/*
- * Of an acquired frame, under the GIL: before its Frame publishes or discards it, and after the
- * Frame has dropped its use. Another thread may acquire the slot between the two: it waits for the
- * second, and does not take the Frame for a view.
- */
-void frame_hold_set_ending(struct frame_hold *hold, bool is_ending);
 
 /* Why a frame that ended was not valid, which is told once. Return: whether there is one. */
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record);

@@ -25,8 +25,6 @@
 #define RETIRE_NS UINT64_C(1000000000) /* for a GPU that may still use frames */
 #define NAP_NS    1000000
 
-#define SLOT_ENDING UINT32_C(0x10000) /* in channel_state.held, beside the number of holds */
-
 /* --- using it --- */
 
 static bool is_inherited(const struct channel_state *state)
@@ -390,7 +388,7 @@ static void hold_give_back(struct frame_hold *hold)
 	else if (has_object(state) && !hold->is_done)
 		state->class->discard(hold, hold->stream);
 	if (state->form.is_producer)
-		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
+		state->held[hold->frame.slot]--;
 	else
 		hold_untake(hold);
 	frame_hold_unref(hold);
@@ -438,6 +436,16 @@ static ww_status hold_publish(struct frame_hold *hold, const struct frame_metada
 	return hold->state->class->publish(hold, stream);
 }
 
+/* The Frame of one that has ended is its user no more, before another thread acquires the slot. */
+static void hold_end(struct frame_hold *hold, ww_status status)
+{
+	if (status == WW_OK) {
+		hold->is_done = true;
+		frame_hold_drop_user(hold);
+	}
+	state_leave(hold->state);
+}
+
 ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
 	ww_stream *stream)
 {
@@ -445,13 +453,9 @@ ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadat
 	ww_status status = STATUS_CLOSED;
 
 	state_enter(state);
-	if (hold->is_done)
-		status = FRAME_HAS_ENDED;
-	else if (has_object(state))
+	if (has_object(state))
 		status = hold_publish(hold, metadata, stream ? stream : hold->stream);
-	if (status == WW_OK)
-		hold->is_done = true;
-	state_leave(state);
+	hold_end(hold, status);
 	return status;
 }
 
@@ -464,11 +468,9 @@ ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadat
 
 	(void)metadata;
 	state_enter(state);
-	if (has_object(state) && !hold->is_done)
+	if (has_object(state))
 		status = state->class->discard(hold, stream ? stream : hold->stream);
-	if (status == WW_OK)
-		hold->is_done = true;
-	state_leave(state);
+	hold_end(hold, status);
 	return status;
 }
 
@@ -680,35 +682,23 @@ static struct frame_hold *hold_new(struct channel_state *state, ww_stream *strea
 	return hold;
 }
 
-void frame_hold_set_ending(struct frame_hold *hold, bool is_ending)
-{
-	uint32_t *held = &hold->state->held[hold->frame.slot];
-
-	if (is_ending)
-		__atomic_add_fetch(held, SLOT_ENDING, __ATOMIC_RELAXED);
-	else
-		__atomic_sub_fetch(held, SLOT_ENDING, __ATOMIC_RELEASE);
-}
-
 /* By the thread that uses the channel, which has just acquired it. */
 static ww_status hold_note_slot(struct frame_hold *hold)
 {
 	struct channel_state *state = hold->state;
 	uint32_t *held = &state->held[hold->frame.slot];
-	uint32_t count = __atomic_load_n(held, __ATOMIC_ACQUIRE);
 
-	if (count > 0 && count < SLOT_ENDING) { /* threads may have ended frames meanwhile */
+	if (*held > 0) { /* other threads may have ended views meanwhile */
 		pthread_mutex_lock(&state->turns.lock);
 		state_give_back_ended(state);
 		pthread_mutex_unlock(&state->turns.lock);
-		count = __atomic_load_n(held, __ATOMIC_ACQUIRE);
 	}
-	if (count == 0) {
-		__atomic_add_fetch(held, 1, __ATOMIC_RELAXED);
+	if (*held == 0) {
+		*held = 1;
 		return WW_OK;
 	}
 	state->class->discard(hold, hold->stream);
-	return count < SLOT_ENDING ? CHANNEL_HAS_VIEWS : SLOT_IS_ENDING;
+	return CHANNEL_HAS_VIEWS;
 }
 
 /* By the thread that uses the channel. */
@@ -734,7 +724,6 @@ static ww_status hold_fill(struct channel_state *state, void *call, uint64_t tim
 
 static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	const struct timespec nap = {.tv_nsec = NAP_NS};
 	uint64_t begin_ns = wait_now_ns(), spent_ns;
 	bool is_retiring;
 	ww_status status;
@@ -746,9 +735,7 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 		is_retiring = status == WW_ERR_STATE && look_for_retired(spent_ns);
 		if (is_retiring && cancel && ww_cancel_is_set(cancel))
 			return WW_CANCELLED;
-		if (status == SLOT_IS_ENDING)
-			nanosleep(&nap, NULL);
-	} while ((is_retiring && spent_ns < timeout_ns) || status == SLOT_IS_ENDING);
+	} while (is_retiring && spent_ns < timeout_ns);
 	return is_retiring && wait_may_leave() ? WAIT_LEFT : status;
 }
 

@@ -106,9 +106,7 @@ enum {
 	WAIT_LEFT,                 /* see wait_may_leave() */
 	CHANNEL_HAS_VIEWS,         /* of an earlier frame in the slot */
 	CHANNEL_HAS_KEPT,          /* a frame was put back, and comes first */
-	FRAME_HAS_ENDED,           /* another thread has published or discarded it */
-	SLOT_IS_ENDING,            /* another thread is about to end a frame of the acquired slot */
-	STATUS_OF_OURS_MAX = SLOT_IS_ENDING
+	STATUS_OF_OURS_MAX = CHANNEL_HAS_KEPT
 };
 
 /* Makes the exception classes, and adds them to the module. Return: 0; -1 with an exception. */

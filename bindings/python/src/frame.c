@@ -169,8 +169,6 @@ static PyObject *frame_fail(struct core *core, const struct frame_hold *hold, ww
 	if (status == STATUS_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
 			hold->state->class->handle->noun);
-	if (status == FRAME_HAS_ENDED)
-		return PyErr_Format(PyExc_ValueError, "this frame was published or discarded");
 	return error_raise(core, status);
 }
 
@@ -456,6 +454,10 @@ static bool read_stream(PyObject *self, PyObject *value, ww_stream **out_stream)
 typedef ww_status (
 	*end_fn)(struct frame_hold *hold, const struct frame_metadata *metadata, ww_stream *stream);
 
+/*
+ * Another thread may acquire the slot before this one has the GIL again: so what the Frame itself
+ * has of the slot ends before that.
+ */
 static PyObject *end_acquired(PyObject *self, PyObject *stream, end_fn end)
 {
 	struct frame_hold *hold = frame_of(self)->hold;
@@ -465,15 +467,15 @@ static PyObject *end_acquired(PyObject *self, PyObject *stream, end_fn end)
 	ww_status status = STATUS_RAISED;
 	ww_stream *by;
 
-	frame_hold_set_ending(hold, true);
 	if (read_stream(self, stream, &by) && require_open(self)) {
+		hold->is_open = false;
+		if (!frame_of(self)->is_lent)
+			Py_CLEAR(frame_of(self)->array);
 		Py_BEGIN_ALLOW_THREADS
 		status = end(hold, &metadata, by);
 		Py_END_ALLOW_THREADS
+		hold->is_open = status != WW_OK;
 	}
-	if (status == WW_OK)
-		frame_close(self);
-	frame_hold_set_ending(hold, false);
 	handle_return(&stream_class, by);
 	Py_DECREF(bytes);
 	return status == WW_OK ? Py_NewRef(Py_None) : frame_fail(core_of(self), hold, status);

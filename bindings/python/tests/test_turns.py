@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_each_frame_goes_to_one_of_the_threads(device):
 
 @pytest.mark.parametrize("kind", [warpway.Channel, warpway.WorkQueue])
 def test_threads_send_and_loop(device, kind):
-    """A slot comes again while the thread that published it waits for the GIL: that Frame is no view."""
+    """A slot comes again before the thread that published it has the GIL: that Frame is no view."""
     sent, received = range(LOOPS * 25 * CALLS), []
 
     def send_some(first):
@@ -142,6 +143,23 @@ def test_threads_send_and_loop(device, kind):
         for ends in loops:
             ends()
     assert sorted(received) == list(sent)
+
+
+@pytest.mark.parametrize("end", ["publish", "discard"])
+def test_frames_end_before_another_can_have_the_slot(device, end):
+    """What runs when the Frame's array ends may acquire: that neither waits for the Frame nor finds a view."""
+    with make(device, slots=1) as producer:
+        frame, tried = producer.acquire(), []
+
+        def acquire_again():
+            with pytest.raises(warpway.WrongState, match="holds"):
+                producer.acquire(timeout=LIMIT_S)
+            tried.append(frame.closed)
+
+        weakref.finalize(frame.array, acquire_again)
+        getattr(frame, end)()
+        assert tried == [True]
+        send(producer)
 
 
 def test_frames_of_all_threads_count(device):
