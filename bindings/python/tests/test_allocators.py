@@ -5,6 +5,7 @@ Each test runs in a process of its own, since such an allocator is set once. On 
 which GPU is current, since their own start needs more than it has; torch cannot be used there.
 """
 
+import ctypes
 import pickle
 import subprocess
 import sys
@@ -82,13 +83,20 @@ def numba_manager(device):
     return context.memory_manager, context
 
 
+def as_numba(array, context):
+    """As an array of Numba has the memory of one that is not its own."""
+    from numba import cuda
+
+    return cuda.MemoryPointer(context, ctypes.c_void_p(array.pointer), array.nbytes, owner=array)
+
+
 def allocate_by_numba(parent, device):
     import warpway.numba
 
     manager, context = numba_manager(device)
     assert isinstance(manager, warpway.numba.MemoryManager)
     pointer = manager.memalloc(1000)
-    memory, offset = warpway.Memory.find(int(pointer.device_pointer))
+    memory, offset = warpway.Memory.find(pointer.device_ctypes_pointer.value)
     assert memory.is_slice and offset == 0 and pointer.size == 1000 and memory.pointer % 512 == 0
     memory.write(bytes(range(100)) * 10)
     memory.close()
@@ -104,8 +112,11 @@ def allocate_by_numba(parent, device):
     assert parent.recv() == "opened"
     pool = warpway.numba.pool(index_of(device))
     before = pool.info().slice_count
-    assert len(warpway.Broker().list()) == 1  # what the handle names
-    del pointer
+    of_another = warpway.Pool(device)
+    other = of_another.empty(8, "uint8")
+    manager.get_ipc_handle(as_numba(other, context)).handle  # pylint: disable=expression-not-assigned
+    assert len(warpway.Broker().list()) == 2  # what the handles name
+    del pointer, other
     assert not warpway.Broker().list()
     warpway.Stream.wrap(1, device).synchronize()
     assert pool.info().slice_count == before - 1
@@ -128,7 +139,7 @@ def open_by_numba(parent, device):
             pointer = call(context)
             with pytest.raises(ValueError, match="IpcHandle is already opened"):
                 call(context)
-            memory, offset = warpway.Memory.find(int(pointer.device_pointer))
+            memory, offset = warpway.Memory.find(pointer.device_ctypes_pointer.value)
             assert memory.read(offset, pointer.size) == bytes(range(first, 20))
             each.close()
     with pytest.raises(ValueError, match="IpcHandle not opened"):

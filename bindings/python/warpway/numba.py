@@ -21,6 +21,7 @@ import ctypes
 import functools
 import types
 import uuid
+import weakref
 from typing import Any
 
 from numba import cuda  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -48,7 +49,9 @@ def _bytes_of(handle: Any) -> bytes:
     return bytes(handle) if isinstance(handle, ctypes.Array) else ctypes.string_at(handle.getPtr(), 64)
 
 
-_names: dict[int, list[str]] = {}  # of slices, by their addresses: they end with the slice
+def _remove(name: str) -> None:
+    with contextlib.suppress(Error):
+        Broker().remove(name)
 
 
 class IpcHandle(driver.IpcHandle):  # type: ignore[misc,unused-ignore]
@@ -73,8 +76,8 @@ class IpcHandle(driver.IpcHandle):  # type: ignore[misc,unused-ignore]
         if self._shared is not None and not self._is_named:
             memory = self._shared.memory
             Broker().put(self._name(), self._shared, life="owner" if memory.is_slice else "held")
-            if memory.is_slice:
-                _names.setdefault(memory.pointer, []).append(self._name())
+            if memory.is_slice:  # the name would keep it; at the exit of this process it ends by itself
+                weakref.finalize(self.base.owner, _remove, self._name()).atexit = False
             self._is_named = True
         return self._handle
 
@@ -188,9 +191,6 @@ class MemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc,unused
             raise MemoryError(str(error)) from error
 
         def finalizer() -> None:
-            for name in _names.pop(memory.pointer, ()):
-                with contextlib.suppress(Error):
-                    Broker().remove(name)
             release(memory, _LEGACY_STREAM)
 
         return cuda.MemoryPointer(self.context, ctypes.c_void_p(memory.pointer), size, finalizer=finalizer)
