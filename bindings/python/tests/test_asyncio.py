@@ -166,6 +166,20 @@ def test_async_with_closes_in_a_thread(name, request, monkeypatch):
     asyncio.run(main())
 
 
+def test_async_with_closes_without_a_loop():
+    """As when a loop was closed before its tasks have ended."""
+    channel = warpway.Channel(shape=(1,), dtype="uint8", device="host")
+
+    async def wait():
+        async with channel:
+            await asyncio.sleep(0)
+
+    waiting = wait()
+    waiting.send(None)
+    waiting.close()
+    assert channel.closed
+
+
 def test_run_refuses_what_takes_no_cancel():
     async def main():
         with pytest.raises(TypeError):

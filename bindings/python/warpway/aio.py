@@ -2,9 +2,10 @@
 """Waits of this package in asyncio.
 
 `run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so do
-``async for event in watch`` and ``async for frame in channel``, or in a work queue, and the end of ``async with``. Each wait has a thread of its
-own, which ends with the wait: so the number of waits has no limit, waits that last for ever delay no others, and none
-of them holds up the end of the program. When the awaiting task is cancelled, the wait ends first.
+``async for event in watch`` and ``async for frame in channel``, or in a work queue, and the end of ``async with``. Each
+wait has a thread of its own, which ends with the wait: so the number of waits has no limit, waits that last for ever
+delay no others, and none of them holds up the end of the program. When the awaiting task is cancelled, the wait ends
+first; but the end of ``async with`` goes on until the object is closed.
 
 A wait for a frame, or a slot, of a `Channel` or `WorkQueue`, or for a `Ticket`, needs no thread: the loop polls its
 ``fileno()``. With a stream a wait for a frame has one, since the frame need not be complete then; so has every wait in a
@@ -82,7 +83,10 @@ async def _run(
 
 async def close(handle: Any) -> None:
     """The end of an ``async with`` block: close() may wait for a GPU, or for calls that run."""
-    await _run(lambda cancel: handle.close())
+    try:
+        await _run(lambda cancel: handle.close())
+    except RuntimeError:  # the loop is closed, or no thread can be started
+        handle.close()
 
 
 async def ticket_result(ticket: Ticket) -> Any:
