@@ -6,6 +6,7 @@
 #include "channel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- event loops --- */
 
@@ -34,14 +35,15 @@ PyObject *channel_fileno(PyObject *self, PyObject *unused)
 struct any_channel {
 	struct channel_state *state;
 	PyObject *object; /* borrowed: the sequence has it */
-	bool is_ready;
 };
 
 struct any_call {
 	struct any_channel all[WW_CHANNEL_WAIT_MAX];
-	struct channel_state *states[WW_CHANNEL_WAIT_MAX]; /* in the order of their addresses */
 	uint32_t count;
-	struct channel_state *first; /* that can go on */
+	/* In the order of their addresses; at the end only those that were not found. */
+	struct channel_state *states[WW_CHANNEL_WAIT_MAX];
+	struct channel_state *found[WW_CHANNEL_WAIT_MAX]; /* they can go on */
+	uint32_t found_count;
 };
 
 static int compare(const void *one, const void *other)
@@ -55,7 +57,7 @@ static int compare(const void *one, const void *other)
 static void any_end(struct any_call *call)
 {
 	for (uint32_t i = 0; i < call->count; i++)
-		handle_return(&channel_class, call->states[i]);
+		handle_return(&channel_class, call->all[i].state);
 }
 
 /* Return: false with an exception. */
@@ -74,7 +76,7 @@ static bool any_add(struct core *core, struct any_call *call, PyObject *object)
 		}
 	}
 	call->states[call->count] = state;
-	call->all[call->count++] = (struct any_channel){state, object, false};
+	call->all[call->count++] = (struct any_channel){state, object};
 	return true;
 }
 
@@ -98,26 +100,24 @@ static bool any_begin(struct core *core, struct any_call *call, PyObject *channe
 }
 
 /*
- * Waits for the first, and then looks at the others. The library finds the one that it found
- * longest ago: the first is found once more, so that it is not the first of the next list, too.
+ * Waits for the first, and then looks at those that are left. The library finds the one that it
+ * found longest ago, so each keeps its place, but for the first: that is found again.
  */
 static ww_status run_any(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct any_call *args = call;
-	uint32_t found;
-	ww_status status = channel_state_wait_any(args->states, args->count, timeout_ns, cancel,
-		&found);
+	struct channel_state **states = args->states;
+	uint32_t left = args->count, at;
+	ww_status status = channel_state_wait_any(states, left, timeout_ns, cancel, &at);
 
 	if (status != WW_OK)
 		return status;
-	args->first = args->states[found];
-	for (uint32_t i = 0; i < args->count; i++) {
-		struct any_channel *other = &args->all[i];
-
-		other->is_ready = other->state != args->first &&
-			channel_state_wait_any(&other->state, 1, 0, NULL, &found) == WW_OK;
-	}
-	(void)channel_state_wait_any(&args->first, 1, 0, NULL, &found);
+	do {
+		args->found[args->found_count++] = states[at];
+		left--;
+		memmove(&states[at], &states[at + 1], (left - at) * sizeof(void *));
+	} while (left > 0 && channel_state_wait_any(states, left, 0, NULL, &at) == WW_OK);
+	(void)channel_state_wait_any(args->found, 1, 0, NULL, &at);
 	return WW_OK;
 }
 
@@ -125,16 +125,15 @@ static ww_status run_any(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 static PyObject *any_found(const struct any_call *call)
 {
 	PyObject *found = PyList_New(0);
-	int failed = found ? 0 : -1;
 
-	for (uint32_t i = 0; i < call->count && failed == 0; i++) {
-		if (call->all[i].state == call->first)
-			failed = PyList_Insert(found, 0, call->all[i].object);
-		else if (call->all[i].is_ready)
-			failed = PyList_Append(found, call->all[i].object);
+	for (uint32_t i = 0; i < call->found_count; i++) {
+		const struct any_channel *each = call->all;
+
+		while (each->state != call->found[i])
+			each++;
+		if (found && PyList_Append(found, each->object))
+			Py_CLEAR(found);
 	}
-	if (failed)
-		Py_CLEAR(found);
 	return found;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting for channels beside other things: descriptors, several at once, asyncio; the next producer, and observers."""
 import asyncio
+import contextlib
 import gc
 import os
 import threading
@@ -85,6 +86,16 @@ def test_wait_channels(device):
         assert [channel.receive(timeout=0).number for channel in warpway.wait_channels(consumers)] == [1, 1]
         for consumer in consumers:
             consumer.close()
+
+
+def test_each_channel_is_first_in_its_turn(device):
+    """Also of more than two that can always go on."""
+    with contextlib.ExitStack() as stack:
+        channels = [stack.enter_context(make(device)) for _ in range(4)]
+        found = [warpway.wait_channels(channels, 0) for _ in range(8)]
+        assert all(set(each) == set(channels) for each in found)
+        firsts = [each[0] for each in found]
+        assert set(firsts[:4]) == set(channels) and firsts[4:] == firsts[:4]
 
 
 def test_wait_channels_refuses(device, pair):
