@@ -238,8 +238,8 @@ else:
 
         return getattr(import_module(f"warpway.{_LAZY[name]}"), name)
 
-    for _kind in (Barrier, Broker, Channel, Client, Event, Service, Timeline, Watch, WorkQueue):
-        _kind.__aenter__, _kind.__aexit__ = _enter, _leave
+    for _awaited in (Barrier, Broker, Channel, Client, Event, Service, Timeline, Watch, WorkQueue):
+        _awaited.__aenter__, _awaited.__aexit__ = _enter, _leave
 
 
 def enable_logging(logger: logging.Logger | None = None) -> None:

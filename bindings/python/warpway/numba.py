@@ -65,6 +65,7 @@ class IpcHandle(driver.IpcHandle):  # type: ignore[misc,unused-ignore]
     _token: Token | None = None
     _shared: Array | None = None  # only in the process that made it
     _is_named = False
+    _impl: Any  # Numba's
 
     @property
     def handle(self) -> Any:
