@@ -69,34 +69,46 @@ cdef uint32_t consumer_number(value) except? -1:
     return lane_of(value)
 
 
-def wait_consumers(self, count=1, timeout=None, *, cancel=None):
-    cdef uint64_t timeout_ns
-    cdef MembersCall call
-    call.number = consumer_number(count)
-    convert_timeout(timeout, &timeout_ns)
-    ask_members(self, call_wait_consumers, &call, timeout_ns, cancel)
+@cython.internal
+@cython.final
+@cython.no_gc
+cdef class ChannelMembers:
+    """The methods with keywords: a class, so that messages about arguments do not count the Channel."""
+    cdef object channel
+
+    def wait_consumers(self, count=1, timeout=None, *, cancel=None):
+        cdef uint64_t timeout_ns
+        cdef MembersCall call
+        call.number = consumer_number(count)
+        convert_timeout(timeout, &timeout_ns)
+        ask_members(self.channel, call_wait_consumers, &call, timeout_ns, cancel)
+
+    def next_event(self, timeout=None, *, cancel=None):
+        cdef uint64_t timeout_ns
+        cdef MembersCall call
+        convert_timeout(timeout, &timeout_ns)
+        ask_members(self.channel, call_next_event, &call, timeout_ns, cancel)
+        event = &call.event
+        return ChannelEvent((word(event.kind, CHANNEL_EVENTS),
+                             None if event.consumer == WW_CHANNEL_NOBODY else event.consumer, event.pid, event.uid,
+                             text(event.program), event.frame, event.time_ns, event.waited_ns / 1e9, event.dropped,
+                             event.generation))
 
 
-def next_event_of(self, timeout=None, *, cancel=None):
-    cdef uint64_t timeout_ns
-    cdef MembersCall call
-    convert_timeout(timeout, &timeout_ns)
-    ask_members(self, call_next_event, &call, timeout_ns, cancel)
-    event = &call.event
-    return ChannelEvent((word(event.kind, CHANNEL_EVENTS),
-                         None if event.consumer == WW_CHANNEL_NOBODY else event.consumer, event.pid, event.uid,
-                         text(event.program), event.frame, event.time_ns, event.waited_ns / 1e9, event.dropped,
-                         event.generation))
+cdef ChannelMembers members_of(channel):
+    cdef ChannelMembers members = ChannelMembers()
+    members.channel = channel
+    return members
 
 
 # --- for channel.c: see channel.h ---
 
 cdef public object channel_wait_consumers(object self, object arguments, PyObject *keywords):
-    return wait_consumers(self, *arguments, **(<dict>keywords if keywords else {}))
+    return members_of(self).wait_consumers(*arguments, **(<dict>keywords if keywords else {}))
 
 
 cdef public object channel_next_event(object self, object arguments, PyObject *keywords):
-    return next_event_of(self, *arguments, **(<dict>keywords if keywords else {}))
+    return members_of(self).next_event(*arguments, **(<dict>keywords if keywords else {}))
 
 
 cdef public object channel_who(object self, PyObject *unused):

@@ -147,6 +147,14 @@ def test_consumers_that_come_and_go(device, spawn):
     assert children[0].result() == [1]
 
 
+def test_messages_count_what_was_given(device):
+    with make(device, kind="host") as channel:
+        with pytest.raises(TypeError, match=r"^wait_consumers\(\) takes at most 2 positional arguments \(3 given\)"):
+            channel.wait_consumers(1, 0, None)
+        with pytest.raises(TypeError, match=r"^next_event\(\) takes at most 1 positional argument \(2 given\)"):
+            channel.next_event(0, None)
+
+
 def test_evicted_consumer(device):
     with make(device, kind="host", slots=1) as channel, channel.token().open() as slow:
         publish(channel, 1)
