@@ -92,9 +92,13 @@ cdef class Stream:
     # What is kept is released after the stream, with which it ends.
     def __dealloc__(self):
         cdef pthread_t thread
+        cdef ww_status status = WW_OK
+        if self.is_stopped and self.object:
+            with nogil:
+                status = ww_stream_query(<ww_stream *>self.object)
         # The release waits for the work without end, and no signal ends that. So if one has ended the wait of a caller, a
         # thread waits. Without memory for a thread, the stream stays for ever.
-        if self.is_stopped and self.object and ww_stream_query(<ww_stream *>self.object) == WW_NOT_READY:
+        if status == WW_NOT_READY:
             if thread_start(&thread, unref_stream_in_thread, self.object):
                 pthread_detach(thread)
             self.object = NULL
