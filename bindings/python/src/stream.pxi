@@ -249,10 +249,12 @@ cdef void close_stream(Stream self) noexcept:
     """What is known of the ready points of an own one was for it alone. When it has ended another thread may have made one
     at the same address."""
     cdef Cell cell = None
-    if self.object and self.is_own and python_core: # NULL: Python ends
-        key = stream_key(python_core, self, <ww_stream *>self.object, NULL)
-        cell = ready_cells().get(key)
-    handle_close(self, &stream_class)
+    try:
+        if self.object and self.is_own and python_core: # NULL: Python ends
+            key = stream_key(python_core, self, <ww_stream *>self.object, NULL)
+            cell = ready_cells().get(key)
+    finally: # also without memory
+        handle_close(self, &stream_class)
     if cell is not None:
         forget_cell(key, cell)
 

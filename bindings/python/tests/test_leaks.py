@@ -421,3 +421,18 @@ def test_services(device):
                 ticket.cancel()
 
     check(step, min(ROUNDS, 300))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_stream_is_closed_without_memory(device):
+    memory = pytest.importorskip("_testcapi")
+    for n in range(10):
+        stream = warpway.Stream(device)
+        memory.set_nomemory(n, n + 1)
+        try:
+            stream.close()
+        except MemoryError:
+            continue
+        finally:
+            memory.remove_mem_hooks()
+        assert repr(stream) == "<warpway.Stream closed>"
