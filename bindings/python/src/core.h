@@ -18,9 +18,6 @@
 #define CORE_H
 
 #define PY_SSIZE_T_CLEAN
-#ifdef Py_GIL_DISABLED
-#error "warpway's Python extension needs the GIL: a free-threaded build of Python cannot use it"
-#endif
 #include <Python.h>
 #include <structmember.h>
 
