@@ -370,14 +370,17 @@ class Fuzzer:
         is_main = threading.current_thread() is threading.main_thread()
         for _ in range(calls):
             try:
-                Fuzzer.is_calling |= is_main
-                self.step()
+                try:
+                    if is_main:
+                        Fuzzer.is_calling = True
+                    self.step()
+                finally:  # inside of the other try: an alarm may come until it is done
+                    if is_main:  # another thread might write back what it has read before
+                        Fuzzer.is_calling = False
             except SystemError:
                 raise
             except (Exception, Alarm):  # pylint: disable=broad-exception-caught
                 pass
-            finally:
-                Fuzzer.is_calling &= not is_main
 
 
 def serve(service):
